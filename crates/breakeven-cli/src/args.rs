@@ -18,7 +18,7 @@ mod report;
 
 pub(crate) use advise::AdviseArgs;
 pub(crate) use baseline::{AcceptArgs, BaselineCommand};
-pub(crate) use compare::{CompareArgs, CompareFormat};
+pub(crate) use compare::{CompareArgs, CompareFormat, Output};
 pub(crate) use describe::{CompletionsArgs, ManArgs};
 pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use history::{

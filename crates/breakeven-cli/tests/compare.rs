@@ -159,24 +159,21 @@ fn exit_codes_of_the_gate() {
     let (f, g) = (steady("f", 1e6), steady("g", 1e6));
     write(directory.path(), "a.json", &[f.clone(), g.clone(), noisy()]);
     for (current, args, code) in [
-        (vec![f.clone(), g.clone(), noisy()], "", 3),
-        (
-            vec![f.clone(), g.clone(), noisy()],
-            "--allow-inconclusive",
-            0,
-        ),
-        (vec![f.clone(), noisy()], "--allow-inconclusive", 2),
-        (vec![f.clone(), noisy()], "--allow-missing", 3),
+        (vec![f.clone(), g.clone(), noisy()], "", 0),
+        (vec![f.clone(), g.clone(), noisy()], "--require-decided", 3),
+        (vec![noisy()], "--allow-missing", 3),
+        (vec![f.clone(), noisy()], "--require-decided", 2),
+        (vec![f.clone(), noisy()], "--allow-missing", 0),
         (
             vec![f.clone(), noisy()],
-            "--allow-missing --allow-inconclusive",
-            0,
+            "--allow-missing --require-decided",
+            3,
         ),
         // A regression goes before what is missing, and that before the unknown.
         (vec![steady("f", 2e6), noisy()], "", 1),
         (
             vec![steady("f", 2e6), noisy()],
-            "--allow-missing --allow-inconclusive",
+            "--allow-missing --require-decided",
             1,
         ),
         (vec![steady("f", 5e5), g.clone()], "--allow-missing", 0),
@@ -244,7 +241,7 @@ fn options_reach_the_verdict() {
     assert_eq!(code("--plain-threshold --threshold 25%"), Some(0));
     assert_eq!(code("--noise 0.07 --alpha 10%"), Some(1));
     assert_eq!(code("--noise 0.07 --alpha 1%"), Some(3));
-    assert_eq!(code("--plain-threshold --metric calls"), Some(0));
+    assert_eq!(code("--plain-threshold --metric p99"), Some(1));
     assert_eq!(code("--plain-threshold --metric throughput"), Some(1));
 }
 

@@ -9,6 +9,7 @@ mod baseline;
 mod ci_page;
 mod command;
 mod compare;
+mod compare_gate;
 mod describe;
 #[cfg(feature = "engine")]
 mod engine;

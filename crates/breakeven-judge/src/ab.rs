@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
-use breakeven_profile::stats::median;
 use breakeven_stats::SequentialMean;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -58,6 +57,9 @@ pub struct AbComparison {
     pub b_ns: Vec<f64>,
     /// Calls in a row that make a time.
     pub calls_per_sample: u32,
+    /// What a call takes of each side, ns: the geometric mean of the pairs that were judged,
+    /// the middle ones of their blocks. They differ by the ratio.
+    pub typical_ns: [f64; 2],
     /// How many times as long as `a` a call of `b` takes.
     pub ratio: f64,
     /// Lower end of the ratio's interval, which holds whenever one stops.
@@ -169,14 +171,16 @@ impl Ab {
         let started = Instant::now();
         let mut order = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         let (mut a_ns, mut b_ns) = (Vec::new(), Vec::new());
-        let mut change = SequentialMean::default();
-        let verdict = 'measured: loop {
-            let mut ratios = Vec::with_capacity(self.block);
+        let (mut change, mut log_a, mut blocks) = (SequentialMean::default(), 0.0, 0.0);
+        let verdict = loop {
+            let mut pairs = Vec::with_capacity(self.block);
+            let mut is_over = false;
             for _ in 0..self.block {
                 let b_first = order.random();
                 let pair = (sample(b_first)?, sample(!b_first)?);
                 let (Some(first), Some(second)) = pair else {
-                    break 'measured self.verdict(change);
+                    is_over = true;
+                    break;
                 };
                 let (a, b) = if b_first {
                     (second, first)
@@ -185,11 +189,20 @@ impl Ab {
                 };
                 a_ns.push(a);
                 b_ns.push(b);
-                ratios.push((b / a).ln());
+                pairs.push([(b / a).ln(), a.ln()]);
             }
-            change.push(median(&ratios).unwrap_or(f64::NAN));
+            let count = pairs.len();
+            // A block that was cut short counts only if there is no other.
+            if count == self.block || blocks == 0.0 && count > 0 {
+                pairs.sort_unstable_by(|one, other| one[0].total_cmp(&other[0]));
+                let middle = [pairs[(count - 1) / 2], pairs[count / 2]];
+                change.push(f64::midpoint(middle[0][0], middle[1][0]));
+                log_a += f64::midpoint(middle[0][1], middle[1][1]);
+                blocks += 1.0;
+            }
             let verdict = self.verdict(change);
-            if verdict != ChangeType::Inconclusive || started.elapsed() >= self.most_time {
+            let is_late = started.elapsed() >= self.most_time;
+            if verdict != ChangeType::Inconclusive || is_over || is_late {
                 break verdict;
             }
         };
@@ -199,6 +212,7 @@ impl Ab {
             a_ns,
             b_ns,
             calls_per_sample: 1,
+            typical_ns: [log_a / blocks, log_a / blocks + change.mean()].map(f64::exp),
             ratio: change.mean().exp(),
             lower,
             upper,
@@ -242,6 +256,9 @@ mod tests {
         let Ok(compared) = ab.run_samples(made_up(factor, seed));
         assert_eq!(compared.a_ns.len(), compared.b_ns.len());
         assert!(compared.lower <= compared.ratio && compared.ratio <= compared.upper);
+        let [a, b] = compared.typical_ns;
+        assert!((b / a / compared.ratio - 1.0).abs() < 1e-9, "{compared:?}");
+        assert!((1e6..1.3e6).contains(&a), "{a}");
         (compared.verdict, compared.a_ns.len())
     }
 

@@ -50,7 +50,7 @@ impl Default for Thresholds {
 pub struct Targets {
     /// The mean is short enough.
     pub mean: bool,
-    /// The spread is small enough; false where one sample has none.
+    /// The spread is small enough; true if there is none to tell, as of one sample.
     pub cv: bool,
     /// There are enough calls per second.
     pub rate: bool,
@@ -60,7 +60,7 @@ impl Targets {
     pub(crate) fn of(summary: &Summary, thresholds: &Thresholds) -> Self {
         Self {
             mean: summary.mean < thresholds.target_mean_ns,
-            cv: summary.cv.is_some_and(|cv| cv < thresholds.target_cv),
+            cv: summary.cv.is_none_or(|cv| cv < thresholds.target_cv),
             // A mean of zero is a rate past counting.
             rate: 1e9 / summary.mean > thresholds.target_per_s,
         }

@@ -6,7 +6,9 @@ use breakeven_profile::unit;
 use serde::Serialize;
 
 use crate::budget::{Held, Standing};
-use crate::compare::{ChangeType, Metric, OperationComparison, ProfilerComparison, runs_text};
+use crate::compare::{
+    Change, ChangeType, Metric, OperationComparison, ProfilerComparison, runs_text,
+};
 
 /// What a gate lets pass.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -14,10 +16,10 @@ use crate::compare::{ChangeType, Metric, OperationComparison, ProfilerComparison
 pub struct Policy {
     /// Operations of the baseline may be missing on the current side.
     pub allow_missing: bool,
-    /// Operations may be inconclusive.
-    pub allow_inconclusive: bool,
-    /// Nothing beside the judged metric may become worse: the mean where the medians do
-    /// not show it, memory, the number of calls.
+    /// Every operation must be decided; else one that is decided is enough.
+    pub require_decided: bool,
+    /// Nothing beside the judged metric may become worse: the mean if the medians do
+    /// not show it, memory, allocations, the number of calls.
     pub strict: bool,
 }
 
@@ -26,9 +28,9 @@ pub struct Policy {
 #[serde(rename_all = "snake_case")]
 #[must_use]
 pub enum Outcome {
-    /// Nothing became worse, as far as noise lets tell.
+    /// Nothing that could be judged became worse.
     Passed,
-    /// Some operations are inconclusive.
+    /// Nothing could be judged, or one operation is undecided though all must be decided.
     Inconclusive,
     /// The sides do not match: operations are missing, or a limit holds nothing.
     Mismatched,
@@ -78,7 +80,7 @@ pub enum Reason {
         /// Current over baseline; `None` from or to zero.
         ratio: Option<f64>,
     },
-    /// An operation failed that did not fail in the baseline.
+    /// An operation failed on the current side.
     #[error("{operation}: failed")]
     Failed {
         /// The operation.
@@ -126,23 +128,49 @@ pub enum Reason {
         /// Runs on each side that would settle it.
         runs_needed: Option<u64>,
     },
+    /// The mean of an operation became worse, beyond the threshold, and the judged medians
+    /// do not show it.
+    #[error(
+        "{operation}: inconclusive; the mean became worse{}, which the medians do not show: a few \
+         calls take much longer",
+        by_ratio(*.ratio)
+    )]
+    MeanAlone {
+        /// The operation.
+        operation: String,
+        /// Current over baseline of the mean.
+        ratio: Option<f64>,
+    },
     /// No operation was judged at all.
     #[error("no operation was judged")]
     NothingJudged,
 }
 
-/// What follows "regression" in a reason.
+/// What follows "regression" in a reason. A fall that is worse is no "by −20 %", which
+/// reads as if it were better.
 fn by_ratio(ratio: Option<f64>) -> String {
     match ratio {
-        Some(ratio) => {
-            let sign = if ratio > 1.0 { "+" } else { "" };
-            format!(" by {sign}{}", unit::percent(ratio - 1.0))
-        }
+        Some(ratio) if ratio > 1.0 => format!(" by +{}", unit::percent(ratio - 1.0)),
+        Some(ratio) => format!(", {} lower", unit::percent(1.0 - ratio)),
         None => ", one side is zero".to_owned(),
     }
 }
 
 impl Reason {
+    /// The operation that it is about.
+    pub fn operation(&self) -> Option<&str> {
+        match self {
+            Self::Regression { operation, .. }
+            | Self::Beside { operation, .. }
+            | Self::Failed { operation }
+            | Self::OverBudget { operation, .. }
+            | Self::Missing { operation }
+            | Self::Inconclusive { operation, .. }
+            | Self::MeanAlone { operation, .. } => Some(operation),
+            Self::IdleBudget { .. } | Self::NothingJudged => None,
+        }
+    }
+
     /// The result of a gate that has this reason alone.
     pub fn outcome(&self) -> Outcome {
         match self {
@@ -152,7 +180,9 @@ impl Reason {
             | Self::OverBudget { .. } => Outcome::Failed,
             Self::IdleBudget { failed: true, .. } => Outcome::Failed,
             Self::IdleBudget { .. } | Self::Missing { .. } => Outcome::Mismatched,
-            Self::Inconclusive { .. } | Self::NothingJudged => Outcome::Inconclusive,
+            Self::Inconclusive { .. } | Self::MeanAlone { .. } | Self::NothingJudged => {
+                Outcome::Inconclusive
+            }
         }
     }
 }
@@ -163,23 +193,27 @@ impl Reason {
 pub struct Verdict {
     /// The gate's result.
     pub outcome: Outcome,
-    /// Why, the worst first; empty where it passed.
+    /// Why, the worst first; empty if it passed.
     pub reasons: Vec<Reason>,
+    /// Operations that are undecided although the gate passes them.
+    pub undecided: Vec<Reason>,
 }
 
 impl Verdict {
-    fn of(mut reasons: Vec<Reason>) -> Self {
+    fn of(mut reasons: Vec<Reason>, undecided: Vec<Reason>) -> Self {
         reasons.sort_by_key(|reason| std::cmp::Reverse(reason.outcome()));
         let worst = reasons.first().map(Reason::outcome);
         Self {
             outcome: worst.unwrap_or(Outcome::Passed),
             reasons,
+            undecided,
         }
     }
 }
 
 /// Holds a comparison against a policy. A failure goes before a mismatch, and
-/// that before what is inconclusive.
+/// that before what is inconclusive, which stops a gate only if nothing else was decided
+/// or the policy says so.
 pub fn gate(comparison: &ProfilerComparison, policy: Policy) -> Verdict {
     let mut reasons: Vec<Reason> = comparison
         .by_weight()
@@ -190,16 +224,26 @@ pub fn gate(comparison: &ProfilerComparison, policy: Policy) -> Verdict {
         reasons.extend(comparison.operations.iter().flat_map(beside));
     }
     reasons.extend(budget_reasons(comparison));
-    let nothing_judged = !comparison.operations.iter().any(is_judged);
-    if reasons.is_empty() && nothing_judged && !policy.allow_inconclusive {
+    let by_weight = comparison.by_weight().into_iter();
+    let mut undecided: Vec<Reason> = by_weight
+        .filter_map(|operation| undecided_reason(operation, policy))
+        .collect();
+    let is_decided = |operation: &OperationComparison| {
+        is_judged(operation) && undecided_reason(operation, policy).is_none()
+    };
+    let nothing_judged = !comparison.operations.iter().any(is_decided);
+    if policy.require_decided || nothing_judged {
+        reasons.append(&mut undecided);
+    }
+    if reasons.is_empty() && nothing_judged {
         reasons.push(Reason::NothingJudged);
     }
-    Verdict::of(reasons)
+    Verdict::of(reasons, undecided)
 }
 
 /// The verdict of the budgets alone, for a comparison that only reports.
 pub fn hold_budgets(comparison: &ProfilerComparison) -> Verdict {
-    Verdict::of(budget_reasons(comparison))
+    Verdict::of(budget_reasons(comparison), Vec::new())
 }
 
 fn is_judged(operation: &OperationComparison) -> bool {
@@ -218,12 +262,6 @@ fn reason(operation: &OperationComparison, policy: Policy) -> Option<Reason> {
             ratio: operation.judged.ratio,
         }),
         ChangeType::Removed if !policy.allow_missing => Some(Reason::Missing { operation: name }),
-        ChangeType::Inconclusive if !policy.allow_inconclusive && !operation.is_left_out() => {
-            Some(Reason::Inconclusive {
-                operation: name,
-                runs_needed: operation.judged.runs_needed,
-            })
-        }
         ChangeType::Removed
         | ChangeType::Inconclusive
         | ChangeType::Improvement
@@ -232,12 +270,36 @@ fn reason(operation: &OperationComparison, policy: Policy) -> Option<Reason> {
     }
 }
 
+/// Why an operation that did not fail is undecided.
+fn undecided_reason(each: &OperationComparison, policy: Policy) -> Option<Reason> {
+    let operation = each.name();
+    match each.change_type {
+        _ if each.failed || each.is_left_out() => None,
+        ChangeType::Inconclusive => Some(Reason::Inconclusive {
+            operation,
+            runs_needed: each.judged.runs_needed,
+        }),
+        // A strict policy fails on it.
+        ChangeType::NoChange | ChangeType::Improvement if !policy.strict => {
+            let mut worse = beside_worse(each).filter(|change| change.metric == Metric::Mean);
+            worse.next().map(|change| Reason::MeanAlone {
+                operation,
+                ratio: change.ratio,
+            })
+        }
+        _ => None,
+    }
+}
+
+fn beside_worse(operation: &OperationComparison) -> impl Iterator<Item = &Change> {
+    let changed = operation.changed_beside();
+    changed.filter(|change| change.change_type == ChangeType::Regression)
+}
+
 fn beside(operation: &OperationComparison) -> impl Iterator<Item = Reason> {
-    let worse = operation.changed_beside();
-    let worse = worse.filter(|change| change.change_type == ChangeType::Regression);
-    worse.map(|change| Reason::Beside {
+    beside_worse(operation).map(|change| Reason::Beside {
         operation: operation.name(),
-        metric: change.metric,
+        metric: change.metric.clone(),
         ratio: change.ratio,
     })
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use breakeven_judge::advise::ProfilerOptimizer;
-use breakeven_judge::compare::{Correction, Metric, Options};
+use breakeven_judge::compare::{Metric, Options};
 use breakeven_judge::gate::Policy;
 use breakeven_judge::page::{Page, Text, Tone};
 use breakeven_judge::{
@@ -13,7 +13,6 @@ use breakeven_judge::{
 use breakeven_profile::profile::{Difference, Profile as Data};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json as value};
 
 use crate::errors::{CompareError, FileError, ProfileError, file_error};
@@ -33,13 +32,6 @@ fn refused(cause: Cause) -> PyErr {
         Cause::Option { .. } => PyValueError::new_err(cause.to_string()),
         cause => CompareError::new_err(cause.to_string()),
     }
-}
-
-/// What is called so; `known` are the names.
-fn named<T: DeserializeOwned>(option: &str, name: &str, known: &str) -> PyResult<T> {
-    serde_json::from_value(Value::from(name)).map_err(|_| {
-        PyValueError::new_err(format!("{option} is {name:?}; it must be one of {known}"))
-    })
 }
 
 fn limits(budget: Option<PathBuf>) -> PyResult<Limits> {
@@ -83,23 +75,29 @@ pub(crate) fn compare(
         true => Threshold::percent(threshold),
         false => Threshold::fraction(threshold),
     };
-    let metrics = "time, mean, p95, p99, total, memory, energy, calls, throughput";
-    let corrections = "benjamini_hochberg, holm, none";
     let options = Options {
         threshold: threshold.map_err(refused)?,
         alpha,
-        correction: named::<Correction>("correction", correction, corrections)?,
+        correction: serde_json::from_value(Value::from(correction)).map_err(|_| {
+            let known = "benjamini_hochberg, holm, none";
+            PyValueError::new_err(format!(
+                "correction is {correction:?}; it must be one of {known}"
+            ))
+        })?,
         noise,
         history: data(&history),
         relative_to_common_shift: relative,
         plain_threshold,
-        metric: named::<Metric>("metric", metric, metrics)?,
+        metric: Metric::from(metric),
         limits: limits(budget)?,
     };
     let (before, after) = (data(&baseline), data(&current));
     let compared = py.detach(|| judge(&before, &after, &options));
     compared.map(Comparison).map_err(refused)
 }
+
+/// What [`Comparison::gate`] gives to Python.
+type Gate = (String, u8, Vec<String>, Vec<String>);
 
 #[pymethods]
 impl Comparison {
@@ -136,29 +134,26 @@ impl Comparison {
             .collect()
     }
 
-    /// The gate: outcome, exit code, and for each reason its sentence.
-    fn gate(
-        &self,
-        strict: bool,
-        allow_missing: bool,
-        allow_inconclusive: bool,
-    ) -> (String, u8, Vec<String>) {
+    /// The gate: outcome, exit code, and a sentence for each reason and for each operation
+    /// that is undecided though it passed.
+    fn gate(&self, strict: bool, allow_missing: bool, require_decided: bool) -> Gate {
         let verdict = gate(
             &self.0,
             Policy {
                 allow_missing,
-                allow_inconclusive,
+                require_decided,
                 strict,
             },
         );
-        let reasons = verdict.reasons.iter().map(ToString::to_string).collect();
+        let [reasons, undecided] = [&verdict.reasons, &verdict.undecided]
+            .map(|all| all.iter().map(ToString::to_string).collect());
         let outcome = verdict.outcome;
-        (outcome.to_string(), outcome.exit_code(), reasons)
+        (outcome.to_string(), outcome.exit_code(), reasons, undecided)
     }
 
     /// Everything, for people; with the outcome of a gate where there was one, and what is
     /// to be known of the files.
-    fn page(&self, gate: Option<(String, u8, Vec<String>)>, notes: Vec<String>) -> Printed {
+    fn page(&self, gate: Option<Gate>, notes: Vec<String>) -> Printed {
         let comparison = &self.0;
         let mut page = Page::default();
         page.aside(comparison.how_text());
@@ -167,7 +162,7 @@ impl Comparison {
         let summary = comparison.get_summary().text();
         match gate {
             None => page.heading(summary),
-            Some((outcome, code, reasons)) => {
+            Some((outcome, code, reasons, _)) => {
                 page.list(Text::new("Not passed", Tone::Bad), reasons);
                 let tone = match code {
                     code if code == Outcome::Passed.exit_code() => Tone::Good,

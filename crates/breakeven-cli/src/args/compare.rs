@@ -1,10 +1,10 @@
 //! `breakeven compare`.
 
+use std::convert::Infallible;
 use std::path::PathBuf;
 
 use breakeven_judge::Threshold;
 use breakeven_judge::compare::{Correction, Metric};
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
@@ -32,7 +32,7 @@ pub(crate) struct CompareArgs {
     pub(crate) currents: Vec<PathBuf>,
 
     /// Exit with the verdict's code: 1 for a regression, 2 for sides that do not match,
-    /// 3 where it is inconclusive
+    /// 3 if nothing could be judged
     #[arg(long)]
     pub(crate) gate: bool,
 
@@ -40,17 +40,18 @@ pub(crate) struct CompareArgs {
     #[arg(long, requires = "gate")]
     pub(crate) allow_missing: bool,
 
-    /// With --gate: allow operations to be inconclusive
+    /// With --gate: exit with 3 if one operation is undecided
     #[arg(long, requires = "gate")]
-    pub(crate) allow_inconclusive: bool,
+    pub(crate) require_decided: bool,
 
     /// With --gate: also fail if something beside the metric became worse: the mean
-    /// where the medians do not show it, memory, the number of calls
+    /// if the medians do not show it, memory, allocations, the number of calls
     #[arg(long, requires = "gate")]
     pub(crate) strict: bool,
 
-    /// Metric to judge
-    #[arg(long, default_value = "time", value_parser = named(&METRICS))]
+    /// Metric to judge: time (or median), mean, p95, p99, total, memory, energy, calls,
+    /// throughput, or the name of a counter in the profiles
+    #[arg(long, value_name = "NAME", default_value = "time", value_parser = metric)]
     pub(crate) metric: Metric,
 
     /// Smallest change that makes an operation better or worse, as in 5% or 0.05
@@ -65,8 +66,10 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "FRACTION", default_value = "5%", value_parser = part)]
     pub(crate) alpha: f64,
 
-    /// How p-values are corrected for the number of operations
-    #[arg(long, default_value = "bh", value_parser = named(&CORRECTIONS))]
+    /// How p-values are corrected for the number of operations: bh (Benjamini–Hochberg:
+    /// bounds the fraction of false ones among the reported changes), holm (bounds the
+    /// probability of any false change) or none
+    #[arg(long, value_name = "HOW", default_value = "bh", value_parser = correction)]
     pub(crate) correction: Correction,
 
     /// Earlier profiles, oldest first, from which to learn how much the runs of each
@@ -92,9 +95,10 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: CompareFormat,
 
-    /// File to write in that format; the table is then printed
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    /// File to write in that format, the table is then printed; or FORMAT=FILE, as often as
+    /// there are formats to write
+    #[arg(short, long, value_name = "[FORMAT=]FILE", value_parser = output)]
+    pub(crate) output: Vec<Output>,
 
     #[command(flatten)]
     pub(crate) input: super::InputArgs,
@@ -115,62 +119,37 @@ pub(crate) enum CompareFormat {
     Junit,
 }
 
-/// The metrics by name, each with what it is.
-const METRICS: [(&str, Metric, &str); 10] = [
-    ("time", Metric::Time, "Median time of a run"),
-    ("median", Metric::Time, "The same as time"),
-    ("mean", Metric::Mean, "Mean time of a run"),
-    (
-        "p95",
-        Metric::P95,
-        "Time that 95 % of a run's calls stay within",
-    ),
-    (
-        "p99",
-        Metric::P99,
-        "Time that 99 % of a run's calls stay within",
-    ),
-    ("total", Metric::Total, "Time of all calls of a run"),
-    ("memory", Metric::Memory, "Memory that a call holds"),
-    (
-        "energy",
-        Metric::Energy,
-        "Energy of a call, idle power included",
-    ),
-    ("calls", Metric::Calls, "Calls in a run"),
-    (
-        "throughput",
-        Metric::Throughput,
-        "Items, else calls, per second of all calls: less is worse",
-    ),
-];
+/// A file to write, and in which format if not in that of `--format`.
+#[derive(Debug, Clone)]
+pub(crate) struct Output {
+    pub(crate) format: Option<CompareFormat>,
+    pub(crate) path: PathBuf,
+}
 
-/// The corrections by name, each with what it bounds.
-const CORRECTIONS: [(&str, Correction, &str); 3] = [
-    (
-        "bh",
-        Correction::BenjaminiHochberg,
-        "Benjamini–Hochberg: bounds the fraction of false ones among the reported changes",
-    ),
-    (
-        "holm",
-        Correction::Holm,
-        "Bounds the probability of any false change",
-    ),
-    ("none", Correction::None, "No correction"),
-];
+#[expect(clippy::unnecessary_wraps, reason = "clap calls it")]
+fn metric(text: &str) -> Result<Metric, Infallible> {
+    Ok(Metric::from(text))
+}
 
-/// One of the library's values, by name.
-fn named<T: Copy + Send + Sync + 'static>(
-    all: &'static [(&'static str, T, &'static str)],
-) -> impl TypedValueParser<Value = T> {
-    let names = all
-        .iter()
-        .map(|(name, _, about)| PossibleValue::new(*name).help(*about));
-    PossibleValuesParser::new(names).map(move |given| {
-        let mut meant = all.iter().filter(|(name, ..)| *name == given);
-        meant.next().expect("the parser passes these names alone").1
+#[expect(clippy::unnecessary_wraps, reason = "clap calls it")]
+fn output(text: &str) -> Result<Output, Infallible> {
+    let named = text.split_once('=').and_then(|(format, path)| {
+        let format = CompareFormat::from_str(format, false).ok()?;
+        Some((format, path))
+    });
+    Ok(Output {
+        format: named.map(|(format, _)| format),
+        path: named.map_or(text, |(_, path)| path).into(),
     })
+}
+
+fn correction(text: &str) -> Result<Correction, String> {
+    match text {
+        "bh" => Ok(Correction::BenjaminiHochberg),
+        "holm" => Ok(Correction::Holm),
+        "none" => Ok(Correction::None),
+        _ => Err("give bh, holm or none".to_owned()),
+    }
 }
 
 pub(crate) fn threshold(text: &str) -> Result<Threshold, String> {

@@ -5,7 +5,6 @@ use std::slice::from_ref;
 
 use anyhow::{Result, bail};
 use breakeven_judge::compare::Options;
-use breakeven_judge::gate::hold_budgets;
 use breakeven_judge::page::clean;
 use breakeven_judge::{CompareError, compare};
 use breakeven_profile::file;
@@ -81,15 +80,9 @@ fn changes(args: &AcceptArgs, current: &Profile) -> Result<Changes> {
         );
     }
     Ok(compared.map(|comparison| {
-        let verdict = hold_budgets(&comparison);
         let before = Source::of(from_ref(&args.baseline), before);
         let sources = [before, Source::of(&args.current, after)];
-        Report {
-            sources,
-            comparison,
-            verdict,
-            gated: false,
-        }
+        Report::new(sources, comparison, None)
     }))
 }
 

@@ -8,13 +8,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use breakeven_history::History;
 use breakeven_judge::compare::Options;
-use breakeven_judge::gate::hold_budgets;
-use breakeven_judge::{Policy, compare, gate};
+use breakeven_judge::{Policy, compare};
 use breakeven_profile::file;
 use breakeven_profile::profile::Profile;
 
 use super::input::Input;
-use crate::args::{CompareArgs, CompareFormat};
+use crate::args::{CompareArgs, CompareFormat, Output};
 use crate::exit::Ending;
 use crate::output::compare::{self as print, Report, Source};
 use crate::output::unless_closed;
@@ -22,7 +21,7 @@ use crate::output::unless_closed;
 pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     let mut input = Input::new(&args.input, err);
     let limits = super::limits(args.budget.as_deref())?.unwrap_or_default();
-    if let Some(path) = &args.output {
+    for Output { path, .. } in &args.output {
         file::check_writable(path)?;
     }
     let (baseline, current) = sides(args)?;
@@ -35,35 +34,26 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
         history: history(&args.history, &after, &mut input)?,
         relative_to_common_shift: args.relative,
         plain_threshold: args.plain_threshold,
-        metric: args.metric,
+        metric: args.metric.clone(),
         limits,
     };
     let comparison = compare(&before, &after, &options)?;
     let policy = Policy {
         allow_missing: args.allow_missing,
-        allow_inconclusive: args.allow_inconclusive,
+        require_decided: args.require_decided,
         strict: args.strict,
     };
-    let verdict = match args.gate {
-        true => gate(&comparison, policy),
-        // Budgets are held by whoever is given them.
-        false => hold_budgets(&comparison),
+    let sources = [Source::of(&baseline, &before), Source::of(&current, &after)];
+    let report = Report::new(sources, comparison, args.gate.then_some(policy));
+    // The files first: they must not hang on a closed terminal.
+    for Output { format, path } in &args.output {
+        write_file(&report, format.unwrap_or(args.format), path)?;
+    }
+    let printed = match args.output.iter().all(|output| output.format.is_some()) {
+        true => args.format,
+        false => CompareFormat::Table,
     };
-    let report = Report {
-        sources: [Source::of(&baseline, &before), Source::of(&current, &after)],
-        comparison,
-        verdict,
-        gated: args.gate,
-    };
-    let printed = match &args.output {
-        None => print::write(&report, args.format, out),
-        Some(path) => {
-            // The file first: it must not hang on a closed terminal.
-            write_file(&report, args.format, path)?;
-            print::write(&report, CompareFormat::Table, out)
-        }
-    };
-    unless_closed(printed)?;
+    unless_closed(print::write(&report, printed, out))?;
     Ok(Ending::Judged(report.verdict.outcome))
 }
 

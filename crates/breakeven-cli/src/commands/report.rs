@@ -7,7 +7,6 @@ use anyhow::{Context, Result, bail};
 use breakeven_judge::advise::ProfilerOptimizer;
 use breakeven_judge::compare;
 use breakeven_judge::compare::Options;
-use breakeven_judge::gate::hold_budgets;
 use breakeven_profile::file;
 use breakeven_profile::profile::Profile;
 use breakeven_report::Words;
@@ -51,12 +50,7 @@ pub(crate) fn run(args: &ReportArgs, err: &mut dyn Write) -> Result<Ending> {
                 Source::of(&names(&args.baseline), &baseline),
                 Source::of(&names(&args.files), &current),
             ];
-            Some(compared::Report {
-                sources,
-                verdict: hold_budgets(&comparison),
-                comparison,
-                gated: false,
-            })
+            Some(compared::Report::new(sources, comparison, None))
         }
     };
     let profile = Profile::join(current)?;

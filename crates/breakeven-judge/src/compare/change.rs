@@ -40,7 +40,7 @@ pub struct Change {
     /// The baseline: geometric mean over the runs that do not lie far out, in the
     /// metric's unit (ms, bytes, J, calls, per second).
     pub baseline_value: Option<f64>,
-    /// The current side.
+    /// The current side, as measured.
     pub current_value: Option<f64>,
     /// Current over baseline; where it was requested, relative to the common shift.
     pub ratio: Option<f64>,

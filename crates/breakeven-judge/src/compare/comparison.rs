@@ -80,7 +80,7 @@ pub struct OperationComparison {
     /// True where it was not tested for want of runs, and yet changed by more than the
     /// samples inside the runs differ.
     pub is_suspected: bool,
-    /// True where the current side's operation failed and the baseline's did not.
+    /// True if the current side's operation failed, whatever the baseline's did.
     pub failed: bool,
 }
 

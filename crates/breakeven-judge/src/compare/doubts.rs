@@ -34,7 +34,7 @@ pub(super) fn warnings(pairs: &[Pair<'_>], options: &Options) -> Vec<Warning> {
         }
     };
     let is_time = !options.metric.is_count();
-    let history = History::of(&options.history, options.metric);
+    let history = History::of(&options.history, &options.metric);
     let is_unknown =
         |each: &Both<'_, '_>| !options.history.is_empty() && history.noise(each.key).is_none();
     warn(&is_unknown, &|operations| Warning::NoHistory { operations });
@@ -85,6 +85,14 @@ pub(super) fn warnings(pairs: &[Pair<'_>], options: &Options) -> Vec<Warning> {
         let failed =
             |each: &Both<'_, '_>| EACH_SIDE.map(|side| each.on(side).failed()) == sides_of(&sides);
         warn(&failed, &|operations| Warning::Failed {
+            sides: sides.clone(),
+            operations,
+        });
+    }
+    for sides in sides() {
+        let is_copied =
+            |each: &Both<'_, '_>| EACH_SIDE.map(|side| each.on(side).is_copied) == sides_of(&sides);
+        warn(&is_copied, &|operations| Warning::Copies {
             sides: sides.clone(),
             operations,
         });

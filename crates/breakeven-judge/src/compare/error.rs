@@ -38,7 +38,7 @@ pub enum CompareError {
     #[error(
         "no operation has {metric} on both sides: {operation} lacks it {}; judge another metric, \
          or measure with it recorded{}",
-        on(.sides), how(*.metric)
+        on(.sides), how(.metric)
     )]
     NothingToJudge {
         /// What was to be judged.
@@ -66,8 +66,15 @@ fn on(sides: &[Side]) -> String {
 }
 
 /// What records the metric, where a command does.
-fn how(metric: Metric) -> &'static str {
+fn how(metric: &Metric) -> &'static str {
     match metric {
+        Metric::Counter(..) => {
+            " (there are time, median, mean, p95, p99, total, memory, energy, calls, throughput, \
+             and the counters of the profiles)"
+        }
+        Metric::Calls | Metric::Total => {
+            " by the recorder: how often a benchmark tool repeats is its own choice"
+        }
         Metric::Energy => " (`breakeven profile --energy` says what it needs)",
         _ => "",
     }

@@ -15,7 +15,7 @@ const TELLS_FROM: f64 = 3.0;
 pub(super) struct History(HashMap<OperationKey, Vec<Vec<f64>>>);
 
 impl History {
-    pub(super) fn of(profiles: &[Profile], metric: Metric) -> Self {
+    pub(super) fn of(profiles: &[Profile], metric: &Metric) -> Self {
         let mut all: HashMap<OperationKey, Vec<Vec<f64>>> = HashMap::new();
         for operation in profiles.iter().flat_map(|profile| &profile.operations) {
             let runs = operation.runs.iter();

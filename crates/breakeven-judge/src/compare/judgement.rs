@@ -57,7 +57,7 @@ pub(super) fn judge(
     pairs: &[Pair<'_>],
     options: &Options,
 ) -> Result<(Vec<OperationComparison>, Option<CommonShift>), CompareError> {
-    let metric = options.metric;
+    let metric = &stated(&options.metric, pairs);
     let mut changes = changes(pairs, metric, options, 1.0);
     let is_none = |change: &Change| match change.method {
         // Where the baseline has values, it is the current side that failed newly.
@@ -80,9 +80,10 @@ pub(super) fn judge(
     let rows = pairs.iter().zip(changes);
     let mut rows: Vec<OperationComparison> =
         rows.map(|(pair, change)| row::of(pair, change)).collect();
-    for beside in [Metric::Mean, Metric::Memory, Metric::Calls] {
+    let allocations = stated(&Metric::from("allocations"), pairs);
+    for beside in [&Metric::Mean, &Metric::Memory, &allocations, &Metric::Calls] {
         // The mean beside the median, which it does not follow where few calls are long.
-        if beside == metric || (beside == Metric::Mean && metric != Metric::Time) {
+        if beside == metric || (*beside == Metric::Mean && *metric != Metric::Time) {
             continue;
         }
         let scale = match beside {
@@ -99,8 +100,17 @@ pub(super) fn judge(
     Ok((rows, shift))
 }
 
+/// A counter with its unit and direction, as the first operation states them that has it.
+fn stated(metric: &Metric, pairs: &[Pair<'_>]) -> Metric {
+    let Metric::Counter(name, _) = metric else {
+        return metric.clone();
+    };
+    let counter = pairs.iter().find_map(|pair| pair.counter(name));
+    Metric::Counter(name.clone(), counter.cloned().unwrap_or_default())
+}
+
 /// How each pair changed by one metric; the current side's values over `scale`.
-fn changes(pairs: &[Pair<'_>], metric: Metric, options: &Options, scale: f64) -> Vec<Change> {
+fn changes(pairs: &[Pair<'_>], metric: &Metric, options: &Options, scale: f64) -> Vec<Change> {
     let values: Vec<Values> = pairs
         .iter()
         .map(|pair| values(pair, metric, scale))
@@ -109,12 +119,14 @@ fn changes(pairs: &[Pair<'_>], metric: Metric, options: &Options, scale: f64) ->
     let mut adjusted = adjusted(&plans, options.correction).into_iter();
     let each = pairs.iter().zip(&values).zip(&plans);
     each.map(|((pair, values), plan)| {
-        let mut change = Change::untested(metric, pair.threshold(options));
+        let mut change = Change::untested(metric.clone(), pair.threshold(options));
         let runs = |values: &Option<Vec<f64>>| values.as_ref().map_or(0, Vec::len);
         let (before, after) = (runs(&values.baseline), runs(&values.current));
         change.baseline_value = values.baseline.as_deref().map(typical);
         change.current_value = values.current.as_deref().map(typical);
         change.ratio = change.ratio_of_values();
+        // The test is of scaled values; shown is what was measured.
+        change.current_value = change.current_value.map(|value| value * scale);
         let bounds = Bounds {
             threshold: change.threshold,
             alpha: options.alpha,
@@ -148,7 +160,7 @@ fn changes(pairs: &[Pair<'_>], metric: Metric, options: &Options, scale: f64) ->
 }
 
 /// The values of a pair.
-fn values(pair: &Pair<'_>, metric: Metric, scale: f64) -> Values {
+fn values(pair: &Pair<'_>, metric: &Metric, scale: f64) -> Values {
     let by_items = pair.tells_items();
     let of = |measured: &Option<Measured<'_>>, scale: f64| {
         let values = measured.as_ref()?.values(metric, by_items);
@@ -162,7 +174,7 @@ fn values(pair: &Pair<'_>, metric: Metric, scale: f64) -> Values {
 }
 
 /// The first operation that is on both sides, and the sides on which it lacks the metric.
-fn lacking(pairs: &[Pair<'_>], metric: Metric) -> CompareError {
+fn lacking(pairs: &[Pair<'_>], metric: &Metric) -> CompareError {
     let is_common = |pair: &&Pair<'_>| pair.baseline.is_some() && pair.current.is_some();
     let first = pairs.iter().find(is_common).or(pairs.first());
     let sides = first.map(|pair| {
@@ -172,14 +184,14 @@ fn lacking(pairs: &[Pair<'_>], metric: Metric) -> CompareError {
         lacking.map(|(side, _)| side).collect()
     });
     CompareError::NothingToJudge {
-        metric,
+        metric: metric.clone(),
         operation: first.map_or_else(String::new, Pair::name),
         sides: sides.unwrap_or_default(),
     }
 }
 
 /// What each pair is judged by; the tests are made together.
-fn plans(pairs: &[Pair<'_>], values: &[Values], metric: Metric, options: &Options) -> Vec<Plan> {
+fn plans(pairs: &[Pair<'_>], values: &[Values], metric: &Metric, options: &Options) -> Vec<Plan> {
     let history = History::of(&options.history, metric);
     let (mut places, mut over_runs) = (Vec::new(), Vec::new());
     let mut plans: Vec<Plan> = pairs
@@ -233,7 +245,7 @@ fn plans(pairs: &[Pair<'_>], values: &[Values], metric: Metric, options: &Option
 fn judged<'v>(
     pair: &Pair<'_>,
     values: &'v Values,
-    metric: Metric,
+    metric: &Metric,
 ) -> Result<(&'v [f64], &'v [f64]), NotTested> {
     let (Some(baseline), Some(current)) = (&pair.baseline, &pair.current) else {
         return Err(NotTested::OneSide);
@@ -249,7 +261,7 @@ fn judged<'v>(
         return Err(NotTested::NoValues);
     }
     let (baseline, current) = values.both().ok_or(NotTested::NoValue)?;
-    if metric == Metric::Energy && !pair.is_counted_alike() {
+    if *metric == Metric::Energy && !pair.is_counted_alike() {
         return Err(NotTested::OtherCounters);
     }
     // Throughput of no time is infinite.
@@ -287,11 +299,11 @@ fn alone(change: &mut Change, method: Method, bounds: Bounds) {
     };
     change.method = method;
     change.is_significant = method == Method::SameInEveryRun && baseline != current;
-    change.change_type = if baseline == current {
-        ChangeType::NoChange
-    } else {
-        // From zero or to zero is infinitely far.
-        bounds.alone((current / baseline).ln())
+    // From zero or to zero is infinitely far.
+    let ratio = change.ratio.unwrap_or(current / baseline);
+    change.change_type = match ratio.is_nan() {
+        true => ChangeType::NoChange,
+        false => bounds.alone(ratio.ln()),
     };
 }
 

@@ -41,8 +41,8 @@ pub enum NotTested {
     /// It failed on a side, or has no samples there.
     #[error("failed, or without samples, on a side")]
     Failed,
-    /// A side lacks the metric's figure.
-    #[error("a side lacks the figure")]
+    /// A side lacks the metric's figure, has it in another unit, or below zero.
+    #[error("a side lacks the figure, has it in another unit, or below zero")]
     NoValue,
     /// Neither side has the metric's figure.
     #[error("neither side has the figure")]

@@ -2,15 +2,16 @@
 
 use std::fmt;
 
-use breakeven_profile::profile::{Operation, Run};
+use breakeven_profile::profile::{Counter, Operation, Run};
 use breakeven_profile::stats::quantile_of_sorted;
-use serde::{Deserialize, Serialize};
+use serde::{Serialize, Serializer};
 
 use crate::winner::median;
 
 /// The quantity of an operation that is judged, one value per run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+///
+/// From a text: one of [`NAMES`](Self::NAMES), else the counter of that name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Metric {
     /// The median of a run's samples. Unit: ms.
     #[default]
@@ -21,29 +22,65 @@ pub enum Metric {
     P95,
     /// The time that 99 % of a run's samples stay within. Unit: ms.
     P99,
-    /// The time of all calls of a run together. Unit: ms.
+    /// The time of all calls of a run together, if a recorder took it in a program: how
+    /// often a benchmark tool repeats is its own choice. Unit: ms.
     Total,
     /// The most memory that a call held. Unit: bytes.
     Memory,
     /// The energy of a call, idle power included. Unit: J.
     Energy,
-    /// The number of calls.
+    /// The number of calls, if a recorder counted them in a program.
     Calls,
     /// Items, else calls, per second of the time of all calls. Less is worse.
     Throughput,
+    /// The operations' counter of that name. The unit and the direction are those that the
+    /// operations state; they are empty in what is asked for.
+    Counter(String, Counter),
 }
 
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
+        let known = Self::NAMES.into_iter().find(|(_, metric)| metric == self);
+        f.write_str(match self {
+            Self::Counter(name, _) => name,
+            _ => known.map_or("", |(name, _)| name),
+        })
+    }
+}
+
+impl Serialize for Metric {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl From<&str> for Metric {
+    fn from(text: &str) -> Self {
+        let known = Self::NAMES.into_iter().find(|(name, _)| *name == text);
+        let counter = || Self::Counter(text.to_owned(), Counter::default());
+        known.map_or_else(counter, |(_, metric)| metric)
     }
 }
 
 impl Metric {
+    /// The metrics by name; any other name is a counter's.
+    pub const NAMES: [(&str, Self); 10] = [
+        ("time", Self::Time),
+        ("median", Self::Time),
+        ("mean", Self::Mean),
+        ("p95", Self::P95),
+        ("p99", Self::P99),
+        ("total", Self::Total),
+        ("memory", Self::Memory),
+        ("energy", Self::Energy),
+        ("calls", Self::Calls),
+        ("throughput", Self::Throughput),
+    ];
+
     /// The value of one run that has samples, in the metric's unit; `None` where
     /// the profile does not tell. Throughput counts items where both sides tell
     /// them (`by_items`), else calls.
-    pub(super) fn of(self, operation: &Operation, run: &Run, by_items: bool) -> Option<f64> {
+    pub(super) fn of(&self, operation: &Operation, run: &Run, by_items: bool) -> Option<f64> {
         let quantile = |q| {
             let mut samples = run.samples_ns.clone();
             samples.sort_unstable_by(f64::total_cmp);
@@ -54,6 +91,7 @@ impl Metric {
             Self::Mean => Some(run.total_ns() / run.calls() as f64 / 1e6),
             Self::P95 => Some(quantile(0.95)? / 1e6),
             Self::P99 => Some(quantile(0.99)? / 1e6),
+            Self::Total | Self::Calls if !operation.is_recorded() => None,
             Self::Total => Some(run.total_ns() / 1e6),
             Self::Memory => run
                 .memory_bytes
@@ -65,19 +103,26 @@ impl Metric {
                 let items = operation.items.filter(|_| by_items).unwrap_or(1);
                 Some(items as f64 * run.calls() as f64 * 1e9 / run.total_ns())
             }
+            // A ratio of what is below zero says nothing.
+            Self::Counter(name, _) => run
+                .counters
+                .get(name)
+                .copied()
+                .filter(|value| *value >= 0.0),
         }
     }
 
     /// True where a count is compared: it may be the same in every run, and then
     /// has no noise.
-    pub(super) fn is_count(self) -> bool {
-        matches!(self, Self::Memory | Self::Calls)
+    pub(super) fn is_count(&self) -> bool {
+        matches!(self, Self::Memory | Self::Calls | Self::Counter(..))
     }
 
     /// 1 where more is worse, −1 where less is.
-    pub(super) fn worse(self) -> f64 {
+    pub(super) fn worse(&self) -> f64 {
         match self {
             Self::Throughput => -1.0,
+            Self::Counter(_, counter) if counter.higher_is_better => -1.0,
             _ => 1.0,
         }
     }

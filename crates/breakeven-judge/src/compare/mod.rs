@@ -120,7 +120,7 @@ pub fn compare(
     }
     let (budgets, idle_budgets) = hold(&pairs, &options.limits);
     Ok(ProfilerComparison {
-        metric: options.metric,
+        metric: operations[0].judged.metric.clone(),
         threshold: options.threshold.as_fraction(),
         alpha: options.alpha,
         correction: options.correction,

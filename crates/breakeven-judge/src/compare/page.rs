@@ -36,6 +36,9 @@ impl ProfilerComparison {
         let warnings = self.warnings.iter().filter(|warning| !is_first(warning));
         let warnings = warnings.map(ToString::to_string);
         page.list(Text::new("Warnings", Tone::Warning), warnings);
+        if let Some(text) = self.decided_from_text() {
+            page.aside(text);
+        }
         page
     }
 
@@ -89,9 +92,9 @@ impl ProfilerComparison {
     }
 
     fn table<'c>(&self, rows: impl Iterator<Item = &'c OperationComparison>) -> Table {
-        let metric = self.metric;
-        let value = |value: Option<f64>| value.map_or_else(String::new, |v| metric.text(v));
         let rows = rows.map(|row| {
+            let value =
+                |value: Option<f64>| value.map_or_else(String::new, |v| row.judged.metric.text(v));
             let suspected = "changed by more than the samples differ".to_owned();
             // That there are too few runs, a warning says once for all operations.
             let is_told = row.judged.method == Method::NotTested(NotTested::FewRuns);
@@ -114,6 +117,10 @@ impl ProfilerComparison {
                 ])
             }
         });
+        let change = match self.relative_to_common_shift {
+            true => "relative change",
+            false => "change",
+        };
         let figures = |head: &str, weight| Column::figures(head, weight);
         Table {
             groups: "verdict".to_owned(),
@@ -121,7 +128,7 @@ impl ProfilerComparison {
                 Column::words("operation", Column::KEPT),
                 figures("baseline", Column::KEPT),
                 figures("current", Column::KEPT),
-                figures("change", Column::KEPT),
+                figures(change, Column::KEPT),
                 figures(&self.level_text(), 3),
                 figures("p", 2),
                 figures("runs", 1),

@@ -45,14 +45,14 @@ pub(super) fn of(pair: &Pair<'_>, judged: Change) -> OperationComparison {
         is_suspected: baseline
             .zip(current)
             .is_some_and(|(before, after)| is_suspected(&judged, before, after)),
-        failed: current.is_some_and(Measured::failed) && !baseline.is_some_and(Measured::failed),
+        failed: current.is_some_and(Measured::failed),
         judged,
         beside: Vec::new(),
     }
 }
 
 fn time_ms(measured: &Measured<'_>) -> Option<f64> {
-    let medians = measured.values(Metric::Time, false)?;
+    let medians = measured.values(&Metric::Time, false)?;
     (!medians.is_empty()).then(|| typical(&medians))
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use breakeven_profile::profile::{Operation, OperationKey, Profile, Run};
+use breakeven_profile::profile::{Counter, Operation, OperationKey, Profile, Run};
 
 use super::error::CompareError;
 use super::metric::Metric;
@@ -12,6 +12,9 @@ use super::warning::Side;
 /// One operation of one side, from all profiles that have it.
 pub(super) struct Measured<'p> {
     parts: Vec<(&'p Profile, &'p Operation)>,
+    /// True if every run has the same samples to the last bit: they are copies of one
+    /// measurement, which counts once.
+    pub(super) is_copied: bool,
 }
 
 impl<'p> Measured<'p> {
@@ -25,17 +28,34 @@ impl<'p> Measured<'p> {
         self.parts.iter().copied()
     }
 
-    /// The runs that have samples, each with its operation.
+    /// The runs that have samples, each with its operation; of copies the first.
     pub(super) fn runs(&self) -> impl Iterator<Item = (&'p Operation, &'p Run)> + '_ {
-        self.parts.iter().flat_map(|(_, operation)| {
+        let all = self.parts.iter().flat_map(|(_, operation)| {
             let runs = operation.runs.iter();
             runs.filter(|run| !run.samples_ns.is_empty())
                 .map(|run| (*operation, run))
+        });
+        all.take(if self.is_copied { 1 } else { usize::MAX })
+    }
+
+    /// Times that differ inside a run come back in the same order in no other run.
+    fn has_copies(&self) -> bool {
+        let mut runs = self.runs().map(|(_, run)| &run.samples_ns);
+        runs.next().is_some_and(|first| {
+            let differ = first.iter().any(|ns| *ns != first[0]);
+            differ && runs.next() == Some(first) && runs.all(|other| other == first)
         })
     }
 
-    /// One value per run; `None` where a run lacks it. `by_items` as in [`Metric::of`].
-    pub(super) fn values(&self, metric: Metric, by_items: bool) -> Option<Vec<f64>> {
+    /// One value per run; `None` if a run lacks it, or counts it in another unit.
+    /// `by_items` as in [`Metric::of`].
+    pub(super) fn values(&self, metric: &Metric, by_items: bool) -> Option<Vec<f64>> {
+        if let Metric::Counter(name, counter) = metric {
+            let mut stated = self
+                .parts()
+                .map(|(_, operation)| operation.counters.get(name));
+            stated.all(|stated| stated == Some(counter)).then_some(())?;
+        }
         self.runs()
             .map(|(operation, run)| metric.of(operation, run, by_items))
             .collect()
@@ -90,16 +110,23 @@ pub(super) struct Pair<'p> {
 impl Pair<'_> {
     /// True where throughput can count items: all profiles tell them.
     pub(super) fn tells_items(&self) -> bool {
-        let mut sides = self.baseline.iter().chain(&self.current);
-        sides.all(Measured::tells_items)
+        self.sides().all(Measured::tells_items)
+    }
+
+    fn sides(&self) -> impl Iterator<Item = &Measured<'_>> {
+        self.baseline.iter().chain(&self.current)
+    }
+
+    /// What the operation states of a counter.
+    pub(super) fn counter(&self, name: &str) -> Option<&Counter> {
+        let mut parts = self.sides().flat_map(Measured::parts);
+        parts.find_map(|(_, operation)| operation.counters.get(name))
     }
 
     /// True where the same counters told the energy of all runs.
     pub(super) fn is_counted_alike(&self) -> bool {
-        let sides = self.baseline.iter().chain(&self.current);
-        let mut all = sides
-            .flat_map(Measured::runs)
-            .filter_map(|(_, run)| run.energy.as_ref());
+        let runs = self.sides().flat_map(Measured::runs);
+        let mut all = runs.filter_map(|(_, run)| run.energy.as_ref());
         let Some(first) = all.next() else { return true };
         all.all(|other| other.is_counted_like(first))
     }
@@ -113,8 +140,8 @@ impl Pair<'_> {
 
     /// The operation in words.
     pub(super) fn name(&self) -> String {
-        let mut sides = self.baseline.iter().chain(&self.current);
-        self.key.label(sides.any(Measured::is_on_software_gpu))
+        let is_software = self.sides().any(Measured::is_on_software_gpu);
+        self.key.label(is_software)
     }
 }
 
@@ -148,12 +175,19 @@ pub(super) fn pairs<'p>(
                     Side::Baseline => &mut pairs[at].baseline,
                     Side::Current => &mut pairs[at].current,
                 };
-                let measured = measured.get_or_insert(Measured { parts: Vec::new() });
+                let measured = measured.get_or_insert(Measured {
+                    parts: Vec::new(),
+                    is_copied: false,
+                });
                 measured.parts.push((profile, operation));
             }
         }
     }
     join_processors(&mut pairs);
+    for pair in &mut pairs {
+        let sides = pair.baseline.iter_mut().chain(&mut pair.current);
+        sides.for_each(|measured| measured.is_copied = measured.has_copies());
+    }
     let is_common = |pair: &Pair<'_>| pair.baseline.is_some() && pair.current.is_some();
     if pairs.iter().any(is_common) {
         return Ok(pairs);

@@ -13,7 +13,7 @@ const MOST_TO_MAKE: u64 = 100;
 
 impl Metric {
     /// A value in the metric's unit: `1.24 ms`, `10 KiB`, `3.2 mJ`, `20`, `1 234 /s`.
-    pub fn text(self, value: f64) -> String {
+    pub fn text(&self, value: f64) -> String {
         match self {
             Self::Time | Self::Mean | Self::P95 | Self::P99 | Self::Total => {
                 unit::time(value * 1e6)
@@ -26,6 +26,8 @@ impl Metric {
             Self::Energy => unit::joules(value),
             Self::Calls => unit::count(value),
             Self::Throughput => unit::per_s(value),
+            Self::Counter(_, counter) if counter.unit.is_empty() => unit::count(value),
+            Self::Counter(_, counter) => format!("{} {}", unit::count(value), counter.unit),
         }
     }
 }
@@ -57,8 +59,8 @@ impl ProfilerComparison {
         let (operations, of) = (shift.operations, shift.of);
         Some(match self.relative_to_common_shift {
             true => format!(
-                "{operations} of {of} operations changed by about {change}; what follows is \
-                 relative to that"
+                "{operations} of {of} operations changed by about {change}; the changes below \
+                 are relative to that, the values are as measured"
             ),
             false => format!(
                 "{operations} of {of} operations changed by about {change}. A change of the \
@@ -66,6 +68,29 @@ impl ProfilerComparison {
                  or setting, or judge the changes relative to it"
             ),
         })
+    }
+
+    /// From which threshold on these runs decide what is inconclusive by theirs: there the
+    /// interval of every operation that was tested is inside.
+    pub fn decided_from_text(&self) -> Option<String> {
+        let all = self.operations.iter();
+        let inconclusive = all.filter(|each| each.change_type == ChangeType::Inconclusive);
+        let intervals = inconclusive.filter_map(|each| each.judged.interval);
+        let mut from: Vec<f64> = intervals
+            .map(|[lower, upper]| lower.ln().abs().max(upper.ln().abs()).exp_m1())
+            .collect();
+        from.sort_unstable_by(f64::total_cmp);
+        // Rounded up: the threshold that is named decides.
+        let percent = |from: f64| format!("{} %", (from * 1e3).ceil() / 10.0);
+        let (all, half) = (percent(*from.last()?), percent(from[(from.len() - 1) / 2]));
+        let half = match half == all {
+            true => String::new(),
+            false => format!(", half of them at {half}"),
+        };
+        let count = from.len();
+        Some(format!(
+            "these runs could decide {count} inconclusive operation(s) at a threshold of {all}{half}"
+        ))
     }
 
     /// What the interval is: `95 % interval`.
@@ -177,7 +202,7 @@ impl ComparisonSummary {
         }
         if self.changed_beside_count > 0 {
             let count = self.changed_beside_count;
-            text += &format!("; {count} changed in mean, memory or calls");
+            text += &format!("; {count} changed in mean, memory, allocations or calls");
         }
         text
     }

@@ -98,12 +98,25 @@ pub enum Warning {
         /// The operations.
         operations: Vec<String>,
     },
+    /// Runs of a side whose samples are equal to the last bit.
+    #[error(
+        "every run has the same samples on the {} of {}: copies of one measurement, which counts \
+         once; remove results of benchmarks that no longer run, and measure each run anew",
+        both(.sides),
+        Named(.operations)
+    )]
+    Copies {
+        /// The sides that consist of copies.
+        sides: Vec<Side>,
+        /// The operations.
+        operations: Vec<String>,
+    },
     /// The same name, device and size, but not the same work.
     #[error("{operation} is not the same work ({what}: {baseline} in the baseline, {current} now)")]
     OtherWork {
         /// The operation.
         operation: String,
-        /// What differs: `workload`, `items`, `bytes`, `flops`.
+        /// What differs: `workload`, `items`, `bytes`, `flops`, `counter`.
         what: &'static str,
         /// As the baseline has it.
         baseline: String,

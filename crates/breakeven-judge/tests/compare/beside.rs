@@ -5,7 +5,7 @@ use breakeven_judge::gate::Reason;
 use breakeven_judge::{ChangeType, Limits, Outcome, Policy, gate};
 use breakeven_profile::profile::Profile;
 
-use super::{compared, noisy, operation, profile, usual};
+use super::{compared, noisy, operation, profile, recorded, usual};
 
 const MS: f64 = 1e6;
 
@@ -30,8 +30,8 @@ fn two_of_twenty_calls_that_take_eleven_times_as_long() {
     let beside: Vec<_> = f.changed_beside().collect();
     assert_eq!(beside.len(), 1);
     assert_eq!(
-        (beside[0].metric, beside[0].change_type),
-        (Metric::Mean, ChangeType::Regression)
+        (&beside[0].metric, beside[0].change_type),
+        (&Metric::Mean, ChangeType::Regression)
     );
     assert!((beside[0].ratio.unwrap() - 2.0).abs() < 1e-6);
     assert_eq!(found.get_summary().changed_beside_count, 1);
@@ -65,9 +65,10 @@ fn two_of_twenty_calls_that_take_eleven_times_as_long() {
         Metric::Throughput,
     ] {
         let options = Options {
-            metric,
+            metric: metric.clone(),
             ..Options::default()
         };
+        let (fine, spiky) = (recorded(fine.clone()), recorded(spiky.clone()));
         let found = compared(&fine, &spiky, &options);
         let kinds: Vec<ChangeType> = found.operations.iter().map(|o| o.change_type).collect();
         assert_eq!(
@@ -191,10 +192,21 @@ fn what_all_operations_have_in_common_is_said_first() {
     let summary = found.get_summary();
     assert_eq!((summary.regressions_count, summary.no_change_count), (1, 5));
     assert!((found.operations[5].judged.ratio.unwrap() - 1.5).abs() < 1e-6);
-    assert!(
-        (found.operations[5].current_time_ms.unwrap() - 1.8).abs() < 1e-6,
-        "as measured"
-    );
+    let f = &found.operations[5];
+    for as_measured in [f.current_time_ms, f.judged.current_value] {
+        assert!((as_measured.unwrap() - 1.8).abs() < 1e-6, "{as_measured:?}");
+    }
+    let mut text = Vec::new();
+    found.page().text(100, false, &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains("relative change"), "{text}");
+    let plain = Options {
+        plain_threshold: true,
+        ..relative.clone()
+    };
+    // A plain threshold has no common shift: nothing was tested.
+    let found = compared(&side(1.0, 1.0), &side(1.2, 1.5), &plain);
+    assert!(!found.relative_to_common_shift);
     // One that changed alone is no shift, and there is nothing to be relative to.
     let one = compared(&side(1.0, 1.0), &side(1.0, 1.5), &relative);
     assert_eq!(

@@ -6,7 +6,7 @@ use breakeven_profile::profile::{
     Clock, Cpu, Environment, Failure, Gpu, Operation, Profile, RecorderCost,
 };
 
-use super::{compared, judging, noisy, operation, profile, run};
+use super::{compared, judging, noisy, operation, profile, recorded, run};
 
 fn fine() -> Operation {
     operation("f", &noisy(1e6, 0.01))
@@ -332,7 +332,11 @@ fn what_is_mostly_recording_is_left_out() {
     assert_eq!(grown.operations[0].change_type, ChangeType::Regression);
     assert_eq!(grown.warnings.len(), 1);
     // Calls are counted, not timed.
-    let calls = compared(&with(80), &with(80), &judging(Metric::Calls));
+    let calls = compared(
+        &recorded(with(80)),
+        &recorded(with(80)),
+        &judging(Metric::Calls),
+    );
     assert_eq!(calls.operations[0].change_type, ChangeType::NoChange);
     assert_eq!(calls.warnings, []);
 }

@@ -4,7 +4,7 @@ use breakeven_judge::compare::{Method, Metric, NotTested, Options};
 use breakeven_judge::{ChangeType, Threshold, compare};
 use breakeven_profile::profile::Profile;
 
-use super::{compared, judging, noisy, operation, profile, usual};
+use super::{compared, judging, noisy, operation, profile, recorded, usual};
 
 #[track_caller]
 fn refused(baseline: &Profile, current: &Profile, options: &Options) -> String {
@@ -46,17 +46,17 @@ fn nothing_in_common() {
 
 #[test]
 fn a_time_of_zero() {
-    let zero = profile([
+    let zero = recorded(profile([
         operation("f", &noisy(1e6, 0.01)),
         operation("g", &[5, 0, 5]),
-    ]);
-    let five = profile([
+    ]));
+    let five = recorded(profile([
         operation("f", &noisy(1e6, 0.01)),
         operation("g", &[5, 5, 5]),
-    ]);
+    ]));
     for metric in [Metric::Time, Metric::Mean, Metric::P99, Metric::Total] {
         for (baseline, current) in [(&zero, &five), (&five, &zero)] {
-            let found = compared(baseline, current, &judging(metric));
+            let found = compared(baseline, current, &judging(metric.clone()));
             let [f, g] = &found.operations[..] else {
                 panic!("{found:?}");
             };

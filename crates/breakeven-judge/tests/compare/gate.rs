@@ -2,20 +2,20 @@
 
 use breakeven_judge::compare::{Metric, Options};
 use breakeven_judge::gate::{Reason, hold_budgets};
-use breakeven_judge::{Limits, Outcome, Policy, ProfilerComparison, Verdict, gate};
+use breakeven_judge::{Limits, Outcome, Policy, ProfilerComparison, Threshold, Verdict, gate};
 use breakeven_profile::profile::{Environment, Operation, Profile, RecorderCost};
 
 use super::{compared, judging, noisy, operation, profile};
 
 const STRICT: Policy = Policy {
     allow_missing: false,
-    allow_inconclusive: false,
+    require_decided: true,
     strict: false,
 };
 
 const LENIENT: Policy = Policy {
     allow_missing: true,
-    allow_inconclusive: true,
+    require_decided: false,
     strict: false,
 };
 
@@ -84,6 +84,12 @@ fn each_reason_alone() {
         (
             vec![steady("f", 1.0), failed("g")],
             vec![steady("f", 1.0), failed("g")],
+            Outcome::Failed,
+            "g on cpu: failed",
+        ),
+        (
+            vec![steady("f", 1.0), failed("g")],
+            vec![steady("f", 1.0), steady("g", 1.0)],
             Outcome::Inconclusive,
             "g on cpu: inconclusive",
         ),
@@ -123,6 +129,103 @@ fn a_failure_goes_before_a_mismatch_before_the_unknown() {
         steady("worse", 1.0),
     ]);
     assert_eq!(one.outcome, Outcome::Inconclusive);
+}
+
+#[test]
+fn a_gate_passes_what_is_decided_and_says_how_much_is_not() {
+    let both = [steady("f", 1.0), unsteady("g"), unsteady("h")];
+    let found = comparison(both.clone(), both);
+    let passed = gate(&found, Policy::default());
+    assert_eq!(
+        (passed.outcome, &passed.reasons[..]),
+        (Outcome::Passed, &[][..])
+    );
+    assert_eq!(passed.undecided.len(), 2);
+    let all = gate(&found, STRICT);
+    assert_eq!((all.outcome, all.reasons.len()), (Outcome::Inconclusive, 2));
+    assert_eq!(all.undecided, []);
+    // Where not one is decided, nothing was judged.
+    let found = comparison([unsteady("g")], [unsteady("g")]);
+    assert_eq!(
+        gate(&found, Policy::default()).outcome,
+        Outcome::Inconclusive
+    );
+    let few = |name| operation(name, &noisy(1e6, 0.01)[..3]);
+    let found = comparison([few("f"), few("g")], [few("f"), few("g")]);
+    assert_eq!(
+        gate(&found, Policy::default()).outcome,
+        Outcome::Inconclusive
+    );
+    assert_eq!(found.decided_from_text(), None);
+}
+
+#[test]
+fn the_threshold_that_is_named_decides() {
+    let both = [
+        steady("f", 1.0),
+        unsteady("g"),
+        operation("h", &noisy(1e6, 0.1)),
+    ];
+    let found = comparison(both.clone(), both.clone());
+    let text = found.decided_from_text().unwrap();
+    insta::assert_snapshot!(text, @"these runs could decide 2 inconclusive operation(s) at a threshold of 51.7 %, half of them at 15 %");
+    let percent = text.split("threshold of ").nth(1).unwrap();
+    let percent: f64 = percent.split(' ').next().unwrap().parse().unwrap();
+    let at = |percent: f64| {
+        let options = Options {
+            threshold: Threshold::percent(percent).unwrap(),
+            ..Options::default()
+        };
+        let both = profile(both.clone());
+        compared(&both, &both, &options)
+            .get_summary()
+            .inconclusive_count
+    };
+    assert_eq!((at(percent), at(percent - 0.2)), (0, 1));
+}
+
+/// One call of ten became five times as long: the mean is 40 % more, no median is.
+#[test]
+fn a_mean_that_moved_alone_is_undecided() {
+    let with = |long: usize| {
+        let mut operation = steady("f", 1.0);
+        for run in &mut operation.runs {
+            let median = run.samples_ns[0];
+            run.samples_ns = vec![median; 10];
+            run.samples_ns[..long].fill(5.0 * median);
+        }
+        operation
+    };
+    let found = comparison([with(0)], [with(1)]);
+    let verdict = gate(&found, Policy::default());
+    assert_eq!(verdict.outcome, Outcome::Inconclusive);
+    insta::assert_snapshot!(texts(&verdict).join("\n"), @"f on cpu: inconclusive; the mean became worse by +40.0 %, which the medians do not show: a few calls take much longer");
+    let among = comparison([with(0), steady("g", 1.0)], [with(1), steady("g", 1.0)]);
+    let verdict = gate(&among, Policy::default());
+    assert_eq!(
+        (verdict.outcome, verdict.undecided.len()),
+        (Outcome::Passed, 1)
+    );
+    assert_eq!(gate(&among, STRICT).outcome, Outcome::Inconclusive);
+    let strict = Policy {
+        strict: true,
+        ..Policy::default()
+    };
+    assert_eq!(gate(&found, strict).outcome, Outcome::Failed);
+    // A mean that fell leaves nothing to fear.
+    let fell = comparison([with(1)], [with(0)]);
+    assert_eq!(gate(&fell, Policy::default()).outcome, Outcome::Passed);
+}
+
+/// "regression by −20.0 %" reads as better.
+#[test]
+fn a_throughput_that_fell_is_lower() {
+    let sides = [steady("f", 1.0), steady("f", 1.25)].map(|operation| profile([operation]));
+    let found = compared(&sides[0], &sides[1], &judging(Metric::Throughput));
+    assert_eq!(
+        texts(&gate(&found, STRICT)),
+        ["f on cpu: regression, 20.0 % lower"]
+    );
 }
 
 /// `f` within, near and over its budget, by its mean of 1 ms.

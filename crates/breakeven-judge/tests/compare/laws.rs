@@ -6,7 +6,7 @@ use breakeven_profile::profile::{Operation, Profile};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::{compared, operation, profile};
+use super::{compared, operation, profile, recorded};
 
 /// Run medians of one operation: a level, and up to eight runs about it.
 fn medians() -> impl Strategy<Value = Vec<u64>> {
@@ -32,7 +32,7 @@ fn sides() -> impl Strategy<Value = (Profile, Profile)> {
                 (operation(&name, &baseline), operation(&name, current))
             })
             .unzip();
-        (profile(baseline), profile(current))
+        (recorded(profile(baseline)), recorded(profile(current)))
     })
 }
 
@@ -79,7 +79,7 @@ fn mirrored(kind: ChangeType) -> ChangeType {
 }
 
 /// 1 where more is worse.
-fn sign(metric: Metric) -> f64 {
+fn sign(metric: &Metric) -> f64 {
     match metric {
         Metric::Throughput => -1.0,
         _ => 1.0,
@@ -151,7 +151,7 @@ proptest! {
         let among = compared(&baseline, &current, &options);
         for (before, after) in alone.operations.iter().zip(&among.operations) {
             prop_assert_eq!(before.judged.ratio, after.judged.ratio);
-            let change = after.judged.ratio.map_or(0.0, |ratio| ratio.ln() * sign(options.metric));
+            let change = after.judged.ratio.map_or(0.0, |ratio| ratio.ln() * sign(&options.metric));
             let is_far = change >= options.threshold.as_fraction().ln_1p() - 1e-6;
             prop_assert!(after.change_type != ChangeType::Regression || is_far, "{after:?}");
         }

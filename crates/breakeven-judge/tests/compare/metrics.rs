@@ -4,7 +4,7 @@ use breakeven_judge::compare::{Change, Method, Metric, NotTested, Options};
 use breakeven_judge::{ChangeType, OperationComparison};
 use breakeven_profile::profile::{Operation, Run};
 
-use super::{compared, judging, noisy, operation, profile};
+use super::{compared, judging, noisy, operation, profile, recorded};
 
 /// An operation whose runs held this much memory.
 fn holding(bytes: &[u64]) -> Operation {
@@ -125,8 +125,8 @@ fn memory_and_calls_stand_beside_the_time() {
         run.samples_ns = vec![1e6; 18];
     }
     let found = compared(
-        &profile([holding(&[100; 2])]),
-        &profile([more]),
+        &recorded(profile([holding(&[100; 2])])),
+        &recorded(profile([more])),
         &Options::default(),
     );
     let found = &found.operations[0];
@@ -151,7 +151,7 @@ fn calls() {
             };
             2
         ];
-        profile([operation])
+        recorded(profile([operation]))
     };
     let found = compared(&with(100), &with(120), &judging(Metric::Calls));
     assert_eq!(found.operations[0].change_type, ChangeType::Regression);

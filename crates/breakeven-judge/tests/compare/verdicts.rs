@@ -6,7 +6,7 @@ use breakeven_profile::profile::{Failure, Run};
 use breakeven_profile::stats::Moments;
 use breakeven_stats::LogRatioMethod;
 
-use super::{compared, noisy, one, operation, profile, usual, verdicts};
+use super::{compared, noisy, one, operation, profile, recorded, usual, verdicts};
 
 const MS: f64 = 1e6;
 
@@ -89,8 +89,8 @@ fn a_reservoir_is_judged_by_what_it_kept() {
     for run in &mut kept.runs {
         run.moments = Some(Moments::of(&[1.0, 9e9]).unwrap());
     }
-    let all = profile([operation("f", &noisy(MS, 0.01))]);
-    let found = usual(&all, &profile([kept])).unwrap();
+    let all = recorded(profile([operation("f", &noisy(MS, 0.01))]));
+    let found = usual(&all, &recorded(profile([kept]))).unwrap();
     assert_eq!(verdicts(&found), [("f", ChangeType::NoChange)]);
     let mut beside = found.operations[0].beside.iter();
     let calls = beside.find(|each| each.metric == Metric::Calls).unwrap();
@@ -274,17 +274,17 @@ fn what_failed_is_not_judged() {
         message: "signal 11".to_owned(),
     });
     let fine = operation("f", &noisy(MS, 0.01));
-    for (baseline, current, newly) in [
+    for (baseline, current, fails) in [
         (&fine, &failed, true),
         (&failed, &fine, false),
-        (&failed, &failed, false),
+        (&failed, &failed, true),
     ] {
         let side = |operation: &_| profile([Clone::clone(operation)]);
         let found = usual(&side(baseline), &side(current)).unwrap();
         let found = &found.operations[0];
         assert_eq!(found.change_type, ChangeType::Inconclusive);
         assert_eq!(found.judged.method, Method::NotTested(NotTested::Failed));
-        assert_eq!(found.failed, newly);
+        assert_eq!(found.failed, fails);
     }
     // Without samples it failed too, whether it says so or not.
     let mut empty = operation("f", &[]);

@@ -10,7 +10,7 @@ use serde::de::{
 
 use super::error::{FileError, FileErrorKind, clipped};
 use super::header::Header;
-use super::operation::Object;
+use super::operation::{FIELDS, Object};
 use crate::profile::{
     Activity, LoadRecord, Operation, OperationKey, Profile, Run, Stack, Timeline,
 };
@@ -189,12 +189,61 @@ impl<'de> Visitor<'de> for Next<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Operation, A::Error> {
-        let operation = Operation::deserialize(MapAccessDeserializer::new(map))?;
-        match self.keys.note(&operation) {
+        let mut unknown = Vec::new();
+        let watched = Watched {
+            map,
+            unknown: &mut unknown,
+        };
+        let operation = Operation::deserialize(MapAccessDeserializer::new(watched))?;
+        match misspelt(&operation, &unknown).map_or_else(|| self.keys.note(&operation), Err) {
             Ok(()) => Ok(operation),
             Err(error) => Err(self.findings.raise(error)),
         }
     }
+}
+
+/// An operation's fields, of which those that are unknown are remembered.
+struct Watched<'a, A> {
+    map: A,
+    unknown: &'a mut Vec<String>,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Watched<'_, A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, A::Error> {
+        let Some(key) = self.map.next_key::<String>()? else {
+            return Ok(None);
+        };
+        let field = seed.deserialize(<StrDeserializer<'_, A::Error>>::new(&key))?;
+        if FIELDS.split(' ').all(|known| known != key) {
+            self.unknown.push(key);
+        }
+        Ok(Some(field))
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.map.next_value_seed(seed)
+    }
+}
+
+/// Of an operation without anything measured, the unknown field that is most likely a
+/// known one: otherwise a wrong letter would lose all samples without a word.
+fn misspelt(operation: &Operation, unknown: &[String]) -> Option<FileError> {
+    if !operation.runs.is_empty() || operation.failure.is_some() {
+        return None;
+    }
+    let likeness = |one: &'_ String, field| (strsim::jaro_winkler(one, field), one.clone(), field);
+    let of = |one| FIELDS.split(' ').map(move |field| likeness(one, field));
+    let (_, one, field) = (unknown.iter().flat_map(of)).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let message = format!(
+        "the operation has no samples, and its field {:?} is unknown; did you mean {field}?",
+        clipped(&one)
+    );
+    Some(FileError::new(FileErrorKind::Value, message))
 }
 
 /// The operations seen so far, each with its index: none may be there twice.

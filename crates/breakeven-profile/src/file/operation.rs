@@ -9,6 +9,10 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 
 use crate::profile::{Counter, Device, Failure, Operation, Run};
 
+/// The names of [`OperationForm`]'s fields.
+pub(super) const FIELDS: &str = "name device size workload items bytes flops memory_bytes gpu_use \
+                                 attributes failure counters runs samples_ns";
+
 /// The fields of an operation in a file; [`Operation`] documents them.
 #[derive(serde::Deserialize)]
 pub(crate) struct OperationForm {

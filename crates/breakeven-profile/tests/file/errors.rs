@@ -178,6 +178,23 @@ fn wrong_energy() {
     assert_snapshot!(counter(r#""joules": 1, "idle_watts": -3"#), @"profile.json:2:167: operations[0].runs[0].energy.counters[0].idle_watts: -3 is no amount of energy or power; give 0 or more");
 }
 
+/// The typo printed an empty row.
+#[test]
+fn a_misspelt_field_that_loses_all_samples() {
+    assert_snapshot!(refused_operations(r#"{"name": "a", "device": "cpu", "sample_ns": [1]}"#), @r#"profile.json:2:63: operations[0]: the operation has no samples, and its field "sample_ns" is unknown; did you mean samples_ns?"#);
+    assert_snapshot!(refused_operations(r#"{"name": "a", "Runs": [{"samples_ns": [1]}]}"#), @r#"profile.json:2:59: operations[0]: the operation has no samples, and its field "Runs" is unknown; did you mean runs?"#);
+    assert_snapshot!(refused_operations(r#"{"name": "a", "samples": [1], "note": 7}"#), @r#"profile.json:2:55: operations[0]: the operation has no samples, and its field "samples" is unknown; did you mean samples_ns?"#);
+    // With something measured, what is unknown is another version's.
+    for fine in [
+        r#"{"name": "a", "samples_ns": [1], "sample_ns": [1]}"#,
+        r#"{"name": "a", "runs": [{"samples_ns": []}], "note": 7}"#,
+        r#"{"name": "a", "failure": {"kind": "crash", "message": ""}, "note": 7}"#,
+        r#"{"name": "a", "device": "cuda:0", "size": 8}"#,
+    ] {
+        assert!(parse(with_operations(fine)).is_ok(), "{fine}");
+    }
+}
+
 #[test]
 fn wrong_counters() {
     let counted = |counters: &str, values: &str| {

@@ -52,12 +52,12 @@ class OperationComparison:
     current_runs: int
     #: True where it has too few runs, and yet changed by more than its samples differ.
     is_suspected: bool
-    #: True where the current side's operation failed and the baseline's did not.
+    #: True if the current side's operation failed.
     failed: bool
     workload: Optional[str]
     #: How it was judged, or why not.
     method: Any = dataclasses.field(repr=False)
-    #: How the mean, memory and calls changed.
+    #: How the mean, memory, allocations and calls changed.
     beside: List[Dict[str, Any]] = dataclasses.field(repr=False)
 
 
@@ -85,12 +85,14 @@ class Verdict:
     outcome: str
     #: 0 passed, 1 failed, 2 mismatched, 3 inconclusive: those of the command.
     exit_code: int
-    #: Why, the worst first; empty where it passed.
+    #: Why, the worst first; empty if it passed.
     reasons: List[str]
+    #: Operations that are undecided although the gate passes.
+    undecided: List[str] = dataclasses.field(default_factory=list)
 
     @property
     def passed(self) -> bool:
-        """True where nothing became worse, as far as noise lets tell."""
+        """True if nothing that could be judged became worse."""
         return self.exit_code == 0
 
 
@@ -103,7 +105,7 @@ class Comparison(Page):
         self._raw = raw
         self._notes = notes
         self._on_both = on_both
-        self._gate: Optional[Tuple[str, int, List[str]]] = None
+        self._gate: Optional[Tuple[str, int, List[str], List[str]]] = None
         self._operations: Optional[List[OperationComparison]] = None
 
     @property
@@ -149,19 +151,20 @@ class Comparison(Page):
         *,
         strict: bool = False,
         allow_missing: bool = False,
-        allow_inconclusive: bool = False,
+        require_decided: bool = False,
     ) -> Verdict:
-        """The verdict on the whole, as that of ``breakeven compare --gate``: it fails where
-        something became worse, and is never passed silently where noise does not let tell.
+        """The verdict on the whole, as that of ``breakeven compare --gate``: it fails if
+        something became worse, and does not pass if nothing could be judged.
 
-        ``strict`` also fails where memory, the number of calls or the mean became worse
-        beside the judged metric. What is printed afterwards has the verdict.
+        ``require_decided`` does not pass if one operation is undecided. ``strict`` also
+        fails if memory, allocations, the number of calls or the mean became worse beside
+        the judged metric. What is printed afterwards has the verdict.
 
         Raises :class:`CompareError` where a file is on both sides: that would always pass.
         """
         for file in self._on_both:
             raise CompareError(f"{file} is on both sides; name the baseline and the new profile")
-        self._gate = self._raw.gate(strict, allow_missing, allow_inconclusive)
+        self._gate = self._raw.gate(strict, allow_missing, require_decided)
         return Verdict(*self._gate)
 
     def to_dict(self) -> Dict[str, Any]:
@@ -286,7 +289,7 @@ def compare(
 
     ``threshold`` is the change from which an operation is better or worse, a fraction.
     ``metric`` is what is judged: time (the median), mean, p95, p99, total, memory, energy,
-    calls or throughput. ``alpha`` is the rate of false alarms, corrected by ``correction``
+    calls, throughput, or the name of a counter in the profiles. ``alpha`` is the rate of false alarms, corrected by ``correction``
     (benjamini_hochberg, holm, none). ``relative`` judges without what nearly all operations
     have in common, ``plain_threshold`` by the threshold alone. ``budget`` is a file of
     limits.

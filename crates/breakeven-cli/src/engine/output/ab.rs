@@ -5,7 +5,6 @@ use std::io::Write;
 use anyhow::Result;
 use breakeven_judge::page::{Column, Page, Row, Table, Text, Tone};
 use breakeven_judge::{AbComparison, ChangeType};
-use breakeven_profile::stats::median;
 use breakeven_profile::unit;
 
 use crate::args::TableFormat;
@@ -27,14 +26,15 @@ fn page(args: &AbArgs, compared: &AbComparison) -> Page {
     if compared.a_ns.is_empty() {
         return page;
     }
-    let row = |name: &str, text: &str, times: &[f64]| {
+    let [a, b] = compared.typical_ns;
+    let row = |name: &str, text: &str, typical: f64, times: &[f64]| {
         let time = |of: Option<f64>| of.map_or_else(|| unit::UNKNOWN.to_owned(), unit::time);
         let least = times.iter().copied().min_by(f64::total_cmp);
         let most = times.iter().copied().max_by(f64::total_cmp);
         let cells = [
             name.to_owned(),
             text.to_owned(),
-            time(median(times).ok()),
+            unit::time(typical),
             time(least),
             time(most),
         ];
@@ -44,13 +44,13 @@ fn page(args: &AbArgs, compared: &AbComparison) -> Page {
         columns: vec![
             Column::words("", Column::KEPT),
             Column::words("command", Column::KEPT),
-            Column::figures("median", Column::KEPT),
+            Column::figures("typical", Column::KEPT),
             Column::figures("least", 1),
             Column::figures("most", 1),
         ],
         rows: vec![
-            row("A", &args.a.text, &compared.a_ns),
-            row("B", &args.b.text, &compared.b_ns),
+            row("A", &args.a.text, a, &compared.a_ns),
+            row("B", &args.b.text, b, &compared.b_ns),
         ],
         ..Table::default()
     });

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use anyhow::Result;
+use breakeven_judge::Outcome;
 use breakeven_judge::gate::Reason;
 use breakeven_judge::page::clean;
-use breakeven_judge::{Outcome, Policy, gate};
 
 use super::{Report, said};
 
@@ -23,18 +23,15 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     };
     say("notice", WHOLE, &report.summary())?;
     let warnings = comparison.warnings.iter().map(ToString::to_string);
-    for warning in comparison.shift_text().into_iter().chain(warnings) {
+    let whole = comparison.shift_text().into_iter().chain(warnings);
+    for warning in whole.chain(comparison.decided_from_text()) {
         say("warning", WHOLE, &warning)?;
     }
     let operations: HashMap<String, _> = (comparison.operations.iter())
         .map(|operation| (operation.name(), operation))
         .collect();
-    let verdict = match report.gated {
-        true => &report.verdict,
-        // What a gate would not let pass is to be seen where none is asked for, too.
-        false => &gate(comparison, Policy::default()),
-    };
-    for reason in &verdict.reasons {
+    let shown = &report.shown;
+    for reason in shown.reasons.iter().chain(&shown.undecided) {
         let level = match reason.outcome() {
             Outcome::Failed => "error",
             Outcome::Mismatched | Outcome::Inconclusive | Outcome::Passed => "warning",

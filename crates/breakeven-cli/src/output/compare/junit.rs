@@ -1,6 +1,5 @@
 //! For CI systems that show tests: a test case per operation.
 
-use std::collections::HashMap;
 use std::io::Write;
 use std::time::Duration;
 
@@ -13,11 +12,9 @@ use super::{Report, said};
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     let mut suite = TestSuite::new(report.comparison.metric.to_string());
-    let mut over = over_budget(report);
     for operation in &report.comparison.operations {
         let name = operation.name();
-        let over = over.remove(&name);
-        let mut case = TestCase::new(&name, status(report, operation, over));
+        let mut case = TestCase::new(&name, status(report, operation, &name));
         case.set_classname("breakeven");
         // What a CI system shows as the duration of the test.
         case.set_time(Duration::try_from_secs_f64(
@@ -25,11 +22,13 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
         )?);
         suite.add_test_case(case);
     }
-    for reason in &report.verdict.reasons {
-        if let Reason::IdleBudget { budget, .. } = reason {
-            let status = non_success(NonSuccessKind::Error, "budget", &reason.to_string());
-            suite.add_test_case(TestCase::new(format!("budget of {budget}"), status));
-        }
+    for reason in &report.shown.reasons {
+        let name = match reason {
+            Reason::IdleBudget { budget, .. } => format!("budget of {budget}"),
+            _ if reason.operation().is_none() => "gate".to_owned(),
+            _ => continue,
+        };
+        suite.add_test_case(TestCase::new(name, not_passed(reason, &reason.to_string())));
     }
     let mut document = Document::new("breakeven compare");
     document.add_test_suite(suite);
@@ -38,51 +37,41 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// What is said of operations over their budget, by name.
-fn over_budget(report: &Report) -> HashMap<String, String> {
-    let reasons = report.verdict.reasons.iter();
-    reasons
-        .filter_map(|reason| match reason {
-            Reason::OverBudget { operation, .. } => Some((operation.clone(), reason.to_string())),
-            _ => None,
-        })
-        .collect()
-}
-
-fn status(
-    report: &Report,
-    operation: &OperationComparison,
-    over_budget: Option<String>,
-) -> TestCaseStatus {
+/// The test case of an operation: not passed if the gate has a reason, the worst first.
+fn status(report: &Report, operation: &OperationComparison, name: &str) -> TestCaseStatus {
+    let is_own = |reason: &&Reason| reason.operation() == Some(name);
     let said = said(report, operation);
-    if operation.failed {
-        return non_success(NonSuccessKind::Failure, "failed", &said);
-    }
-    if operation.change_type == ChangeType::Regression {
-        return non_success(NonSuccessKind::Failure, "regression", &said);
-    }
-    if let Some(over) = over_budget {
-        return non_success(NonSuccessKind::Failure, "budget", &over);
-    }
-    match operation.change_type {
-        ChangeType::Removed => {
-            let missing = report.verdict.reasons.iter().any(|reason| {
-                matches!(reason, Reason::Missing { operation: name } if *name == operation.name())
-            });
-            match missing || !report.gated {
-                true => non_success(NonSuccessKind::Error, "missing", &said),
-                false => skipped(&said),
-            }
+    let in_words = |reason: &Reason| match reason {
+        Reason::Beside { .. } | Reason::OverBudget { .. } | Reason::MeanAlone { .. } => {
+            reason.to_string()
         }
-        ChangeType::Inconclusive => skipped(&said),
-        ChangeType::Regression
-        | ChangeType::Improvement
-        | ChangeType::New
-        | ChangeType::NoChange => TestCaseStatus::success(),
+        _ => said.clone(),
+    };
+    let reasons: Vec<&Reason> = report.shown.reasons.iter().filter(is_own).collect();
+    if let Some(worst) = reasons.first() {
+        let all: Vec<String> = reasons.iter().map(|reason| in_words(reason)).collect();
+        return not_passed(worst, &all.join("; "));
+    }
+    let undecided = report.shown.undecided.iter().find(is_own).map(in_words);
+    let is_missing = operation.change_type == ChangeType::Removed;
+    match undecided.or(is_missing.then_some(said.clone())) {
+        None if operation.is_left_out() => skipped(&said),
+        None => TestCaseStatus::success(),
+        Some(said) => skipped(&said),
     }
 }
 
-fn non_success(kind: NonSuccessKind, of: &str, message: &str) -> TestCaseStatus {
+fn not_passed(reason: &Reason, message: &str) -> TestCaseStatus {
+    let (kind, of) = match reason {
+        Reason::Failed { .. } => (NonSuccessKind::Failure, "failed"),
+        Reason::Regression { .. } | Reason::Beside { .. } => {
+            (NonSuccessKind::Failure, "regression")
+        }
+        Reason::OverBudget { .. } => (NonSuccessKind::Failure, "budget"),
+        Reason::IdleBudget { .. } => (NonSuccessKind::Error, "budget"),
+        Reason::Missing { .. } => (NonSuccessKind::Error, "missing"),
+        _ => (NonSuccessKind::Error, "inconclusive"),
+    };
     let mut status = TestCaseStatus::non_success(kind);
     status.set_type(of).set_message(message);
     status

@@ -5,9 +5,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use breakeven_judge::gate::Reason;
+use breakeven_judge::gate::{Reason, hold_budgets};
 use breakeven_judge::page::{Page, Text, Tone};
-use breakeven_judge::{OperationComparison, Outcome, ProfilerComparison, Verdict};
+use breakeven_judge::{OperationComparison, Outcome, Policy, ProfilerComparison, Verdict, gate};
 use breakeven_profile::profile::Profile;
 use serde::Serialize;
 
@@ -24,11 +24,32 @@ pub(crate) struct Report {
     pub(crate) comparison: ProfilerComparison,
     /// Of the gate, else of the budgets alone.
     pub(crate) verdict: Verdict,
+    /// Of the gate: what it would not pass is shown even if none is asked for.
+    pub(crate) shown: Verdict,
     /// True where the exit code is the verdict on the whole.
     pub(crate) gated: bool,
 }
 
 impl Report {
+    /// With a policy, a gate's; else budgets alone are checked.
+    pub(crate) fn new(
+        sources: [Source; 2],
+        comparison: ProfilerComparison,
+        policy: Option<Policy>,
+    ) -> Self {
+        let shown = gate(&comparison, policy.unwrap_or_default());
+        Self {
+            sources,
+            verdict: match policy {
+                Some(_) => shown.clone(),
+                None => hold_budgets(&comparison),
+            },
+            shown,
+            comparison,
+            gated: policy.is_some(),
+        }
+    }
+
     /// Everything, for people.
     pub(crate) fn page(&self) -> Page {
         let mut page = Page::default();
@@ -41,6 +62,11 @@ impl Report {
         page.blocks.extend(self.comparison.page().blocks);
         let reasons = in_words(&self.verdict.reasons);
         page.list(Text::new("Not passed", Tone::Bad), reasons);
+        // The inconclusive ones are in the table.
+        let alone = |reason: &&Reason| matches!(reason, Reason::MeanAlone { .. });
+        let undecided: Vec<Reason> =
+            (self.verdict.undecided.iter().filter(alone).cloned()).collect();
+        page.list(Text::new("Undecided", Tone::Warning), in_words(&undecided));
         let tone = match self.verdict.outcome {
             Outcome::Passed => Tone::Good,
             Outcome::Inconclusive => Tone::Warning,
@@ -74,6 +100,9 @@ fn in_words(reasons: &[Reason]) -> Vec<String> {
     let in_words = reasons.iter().filter_map(|reason| {
         Some(match reason {
             Reason::Missing { .. } => format!("{reason} (--allow-missing lets it pass)"),
+            Reason::MeanAlone { .. } => {
+                format!("{reason} (--strict fails on it, --metric mean judges it)")
+            }
             Reason::Inconclusive { runs_needed, .. } => match inconclusive.remove(runs_needed)? {
                 1 => reason.to_string(),
                 count => Reason::Inconclusive {
@@ -168,8 +197,12 @@ fn said(report: &Report, operation: &OperationComparison) -> String {
         let (interval, p) = (operation.judged.interval_text(), operation.judged.p_text());
         format!("({interval}), p {p}")
     });
+    let mut change = operation.judged.change_text();
+    if report.comparison.relative_to_common_shift && !change.is_empty() {
+        change += " relative to the common shift";
+    }
     let parts = [
-        (", ", operation.judged.change_text()),
+        (", ", change),
         (" ", test.unwrap_or_default()),
         ("; ", operation.judged.note_text()),
     ];
