@@ -67,7 +67,23 @@ pub fn decide_by(
     heuristics: &ProfilingHeuristics,
     costs: &OperationCosts,
 ) -> Result<Box<Decision>, Error> {
-    freely(goal, workload, machine, heuristics, costs, Tuning::USUAL)
+    let decide = |machine, costs| freely(goal, workload, machine, heuristics, costs, Tuning::USUAL);
+    let decision = decide(machine, costs)?;
+    let (without, software) = machine.without_software();
+    let uses_gpus = decision.strategy != ExecutionStrategy::CpuOnly;
+    if software.is_empty() || !uses_gpus || !matches!(decision.basis, Basis::Rule(_)) {
+        return Ok(decision);
+    }
+    // The rule is about GPUs that are faster than a CPU: of software a time must say that.
+    let costs = OperationCosts {
+        cpu: costs.cpu,
+        ..OperationCosts::default()
+    };
+    let mut decision = decide(&without, &costs)?;
+    decision.leave_out(software.iter().map(|gpu| {
+        format!("{gpu} was left out: it is software, and it is not known how long it takes")
+    }));
+    Ok(decision)
 }
 
 fn freely(

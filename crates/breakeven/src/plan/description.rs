@@ -74,7 +74,7 @@ struct File {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table, as in [[gpu]]")]
 struct GpuEntry {
     name: Option<String>,
     kind: Option<GpuKind>,

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use breakeven_profile::unit;
 
+use crate::error::Error;
 use crate::hardware::{Fact, GpuInfo, GpuKind, HardwareCapabilities, SystemLoad};
+use crate::workload::WorkloadProfile;
 
 /// What a decision needs to know of a machine.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,6 +88,15 @@ impl GpuSpec {
         let used = self.memory_used_bytes.get().unwrap_or(0);
         Some(self.memory_bytes.get()?.saturating_sub(used))
     }
+
+    /// Tasks of so many bytes that fit its free memory at once; all where its memory is
+    /// unknown.
+    pub fn fits(&self, bytes: usize) -> usize {
+        let fits = self.free_bytes().map(|free| free / (bytes as u64).max(1));
+        fits.map_or(usize::MAX, |fits| {
+            usize::try_from(fits).unwrap_or(usize::MAX)
+        })
+    }
 }
 
 impl Machine {
@@ -99,6 +110,47 @@ impl Machine {
             cpu_power: Fact::Unknown,
             gpus: gpus.map(|gpu| GpuSpec::of(gpu, load)).collect(),
         }
+    }
+
+    /// What of a batch does not fit the memory that there is, in sentences.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) if the host cannot hold a single task.
+    pub fn unfit(&self, workload: &WorkloadProfile) -> Result<Vec<String>, Error> {
+        let (task, all) = (workload.memory_per_task, workload.estimated_memory_bytes());
+        let needs = unit::bytes(task as u64);
+        let mut unfit = Vec::new();
+        if let Some(memory) = self.memory_bytes.get().filter(|memory| *memory < all) {
+            let has = unit::bytes(memory);
+            if memory < task as u64 {
+                return Err(Error::too_large(format!(
+                    "a task needs {needs} of memory and the machine has {has}: make the tasks smaller"
+                )));
+            }
+            let all = unit::bytes(all);
+            unfit.push(format!(
+                "all tasks together need {all} and the machine has {has}: give it fewer at once"
+            ));
+        }
+        let too_small = self.gpus.iter().filter(|gpu| gpu.fits(task) == 0);
+        unfit.extend(too_small.map(|gpu| {
+            let free = unit::bytes(gpu.free_bytes().unwrap_or(0));
+            let name = &gpu.name;
+            format!("{name}: a task needs {needs} of its memory and {free} are free: it gets none")
+        }));
+        Ok(unfit)
+    }
+
+    /// The same without its software GPUs, and their names.
+    pub(super) fn without_software(&self) -> (Self, Vec<&str>) {
+        let is_software = |gpu: &&GpuSpec| gpu.kind == GpuKind::Software;
+        let (software, gpus): (Vec<_>, Vec<_>) = self.gpus.iter().partition(is_software);
+        let machine = Self {
+            gpus: gpus.into_iter().cloned().collect(),
+            ..*self
+        };
+        (machine, software.iter().map(|gpu| &*gpu.name).collect())
     }
 
     /// The GPU to use.

@@ -45,9 +45,9 @@ fn a_run_that_fails_is_told_and_the_next_one_goes_on() {
     ");
     let empty = printed(&place, "--count 1", "true");
     assert_snapshot!(empty.stdout, @"failed after [time]: no profile was written: its standard output:1:0: the file is empty; write the profile again");
-    let mut missing = place.every("--count 1 -- /nonexistent/program").run();
+    let mut missing = place.every("--count 1 -- /proc/nonexistent/program").run();
     missing.stdout = steady(&missing.stdout, place.folder.path());
-    assert_snapshot!(missing.stdout, @"failed after [time]: cannot run /nonexistent/program: No such file or directory (os error 2)");
+    assert_snapshot!(missing.stdout, @"failed after [time]: cannot run /proc/nonexistent/program: No such file or directory (os error 2)");
     let nothing = r#"echo '{"format": "breakeven-profile", "version": 1}'"#;
     assert_snapshot!(printed(&place, "--count 1", nothing).stdout, @"failed after [time]: the profile has no times; measure before adding it");
 }

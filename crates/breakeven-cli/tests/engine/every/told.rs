@@ -55,7 +55,7 @@ fn a_command_that_hangs_with_all_that_it_started() {
 
 #[test]
 fn a_command_that_is_not_there() {
-    assert_snapshot!(not_told(&["--on-alert", "/nonexistent/pager 2>/dev/null"]).join("\n"), @"command: the command of --on-alert failed (exit status: 127)");
+    assert_snapshot!(not_told(&["--on-alert", "/proc/nonexistent/pager 2>/dev/null"]).join("\n"), @"command: the command of --on-alert failed (exit status: 127)");
 }
 
 #[test]

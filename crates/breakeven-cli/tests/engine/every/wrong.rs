@@ -5,7 +5,7 @@ use std::fs;
 use insta::assert_snapshot;
 
 use super::Place;
-use crate::command::line;
+use crate::command::{directory, line};
 
 fn refused(args: &str) -> String {
     line(args).run().refusal()
@@ -87,8 +87,13 @@ fn wrong_arguments() {
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(refused("monitor --every 1s --suite --log /nonexistent/log --history /tmp/breakeven-no-history.db"), @"error: /nonexistent/log cannot be written: No such file or directory (os error 2)");
-    let _ = fs::remove_file("/tmp/breakeven-no-history.db");
+    let directory = directory();
+    let history = directory.path().join("absent.db");
+    let log = format!(
+        "monitor --every 1s --suite --log /proc/nonexistent/log --history {}",
+        history.display()
+    );
+    assert_snapshot!(refused(&log), @"error: /proc/nonexistent/log cannot be written: No such file or directory (os error 2)");
 }
 
 /// What is said of a history with this content.

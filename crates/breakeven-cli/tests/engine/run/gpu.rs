@@ -61,11 +61,13 @@ fn a_gpu_command_that_always_fails_is_soon_left_alone() {
     // Three, and one for each second that a loaded machine takes.
     let count = lines(&tries).len();
     assert!((3..20).contains(&count), "{count} tries: {ended:#?}");
-    let ended = run(CPU, ["--gpu", "/no/such/program", "1", "2"]).run();
+    let ended = run(CPU, ["--gpu", "/proc/nonexistent/program", "1", "2"]).run();
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     assert_eq!(ended.stdout.lines().count(), 2);
     assert!(
-        ended.stderr.contains("not started: /no/such/program"),
+        ended
+            .stderr
+            .contains("not started: /proc/nonexistent/program"),
         "{ended:#?}"
     );
 }

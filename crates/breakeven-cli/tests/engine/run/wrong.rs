@@ -17,7 +17,7 @@ fn commands_that_cannot_be_run_are_refused() {
         said("echo", &["--resume", "a"]),
         said("echo", &["--gpu-batch", "2", "a"]),
         said("echo", &["--strategy", "gpu-only", "a"]),
-        said("echo", &["-a", "/no/such/list"]),
+        said("echo", &["-a", "/proc/nonexistent/list"]),
         said("echo", &["-a", "/"]),
     ].concat(), @r#"
     error: --cpu "": it is empty: give a program and its arguments
@@ -42,7 +42,7 @@ fn commands_that_cannot_be_run_are_refused() {
 
     For more information, try '--help'.
     error: --strategy gpu-only: give the GPU's command with --gpu
-    error: cannot read the inputs of /no/such/list: No such file or directory (os error 2)
+    error: cannot read the inputs of /proc/nonexistent/list: No such file or directory (os error 2)
     error: cannot read the inputs of /: is a directory
     "#);
     let said = breakeven(["run", "a"]).run().refusal();

@@ -131,6 +131,16 @@ impl Model {
         sizes
     }
 
+    /// The GPUs on which an operation was observed, in the order of their names.
+    pub(crate) fn gpus(&self, operation: &str) -> Vec<String> {
+        let groups = self.operations.get(clipped(operation));
+        let names = groups.into_iter().flatten().flat_map(Group::gpus);
+        let mut names: Vec<String> = names.map(str::to_owned).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
     pub(crate) fn observe(
         &mut self,
         operation: &str,

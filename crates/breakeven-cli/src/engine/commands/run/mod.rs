@@ -41,7 +41,7 @@ use crate::exit::{Ending, Interrupted};
 use inputs::{Input, InputError};
 use joblog::Numbers;
 use jobs::{Jobs, Stop, lock};
-use prepare::{manager, prepare, workers};
+use prepare::{cpu_only, manager, prepare, workers};
 use supervised::supervised;
 use template::{Filling, Template};
 use window::{Ticket, Window};
@@ -93,14 +93,7 @@ pub(crate) fn run(args: &RunArgs, err: &mut dyn Write) -> Result<Ending> {
     let happened = supervised(&jobs, looks, || {
         let cpu = Arc::new(workers(jobs.workers)?);
         match jobs.gpu {
-            None => windows(
-                args,
-                &jobs,
-                &StrategyManager::cpu_only(cpu),
-                &inputs,
-                &before,
-                err,
-            ),
+            None => windows(args, &jobs, &cpu_only(args, cpu), &inputs, &before, err),
             Some(_) => windows(
                 args,
                 &jobs,

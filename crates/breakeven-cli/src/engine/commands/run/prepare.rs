@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
+use breakeven::Costs;
 use breakeven::execute::{CancelToken, RayonCpu, StrategyManager};
 use breakeven::plan::ProfilingHeuristics;
 use indicatif::ProgressBar;
@@ -102,6 +103,15 @@ pub(super) fn workers(count: usize) -> Result<RayonCpu> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build();
     let pool = pool.with_context(|| format!("cannot start {count} jobs at once"))?;
     Ok(RayonCpu::with_pool(Arc::new(pool)))
+}
+
+/// The engine without a GPU; what a run with a name takes is kept for `plan --operation`.
+pub(super) fn cpu_only(args: &RunArgs, cpu: Arc<RayonCpu>) -> StrategyManager<RayonCpu> {
+    let manager = StrategyManager::cpu_only(cpu);
+    match args.name {
+        Some(_) => manager.with_costs(Arc::new(Costs::open_default().0)),
+        None => manager,
+    }
 }
 
 /// The engine with the GPU slots.
