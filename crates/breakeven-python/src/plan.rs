@@ -1,6 +1,7 @@
 //! Where a batch would run, and why: what `breakeven plan` decides.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use breakeven::execute::ordered_strategy;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
@@ -51,12 +52,18 @@ fn this_machine(device: Option<&str>) -> PyResult<Machine> {
     Ok(machine)
 }
 
-/// This machine's cost model with what this process measured, and what is wrong with its file.
-fn model() -> (Costs, Vec<String>) {
-    // A model that cannot be saved is one that the next line warns of.
-    let _ = crate::run::costs(None, true).save();
+/// The cost model that knows the operation: this process's, whose newest times may not be in
+/// the file yet, else the file's; and what is wrong with that.
+fn model(operation: &str) -> (Arc<Costs>, Vec<String>) {
+    let own = crate::run::costs(None, true);
+    if !own.sizes(operation).is_empty() {
+        return (own, Vec::new());
+    }
     let (costs, warning) = Costs::open_default();
-    (costs, warning.iter().map(ToString::to_string).collect())
+    (
+        Arc::new(costs),
+        warning.iter().map(ToString::to_string).collect(),
+    )
 }
 
 /// What is known of an operation here, on the GPUs that its batches had.
@@ -102,7 +109,7 @@ pub(crate) fn plan(
     let (known, mut notes) = operation
         .as_ref()
         .map_or_else(Default::default, |operation| {
-            let (costs, notes) = py.detach(model);
+            let (costs, notes) = py.detach(|| model(operation));
             (Some((costs, operation)), notes)
         });
     let mut workload = WorkloadProfile::from_task_count(tasks)

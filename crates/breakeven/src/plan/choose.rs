@@ -69,19 +69,24 @@ pub fn decide_by(
 ) -> Result<Box<Decision>, Error> {
     let decide = |machine, costs| freely(goal, workload, machine, heuristics, costs, Tuning::USUAL);
     let decision = decide(machine, costs)?;
-    let (without, software) = machine.without_software();
-    let uses_gpus = decision.strategy != ExecutionStrategy::CpuOnly;
-    if software.is_empty() || !uses_gpus || !matches!(decision.basis, Basis::Rule(_)) {
+    let is_cpu = decision.strategy == ExecutionStrategy::CpuOnly;
+    let without = machine.without_software();
+    if is_cpu || !matches!(decision.basis, Basis::Rule(_)) || without == *machine {
         return Ok(decision);
     }
     // The rule is about GPUs that are faster than a CPU: of software a time must say that.
-    let costs = OperationCosts {
-        cpu: costs.cpu,
-        ..OperationCosts::default()
-    };
+    let mut costs = costs.clone();
+    costs.gpus.clear();
     let mut decision = decide(&without, &costs)?;
-    decision.leave_out(software.iter().map(|gpu| {
-        format!("{gpu} was left out: it is software, and it is not known how long it takes")
+    let software = machine
+        .gpus
+        .iter()
+        .filter(|gpu| !without.gpus.contains(gpu));
+    decision.leave_out(software.map(|gpu| {
+        format!(
+            "{} was left out: it is software, of unknown speed",
+            gpu.name
+        )
     }));
     Ok(decision)
 }
@@ -200,7 +205,7 @@ pub(crate) fn decide_tuned(
         return Ok(decision);
     }
     if let ExecutionStrategy::Hybrid { .. } = strategy {
-        decision.candidates[2] = asked_split(strategy, workload.task_count, costs);
+        decision.candidates[2] = asked_split(strategy, workload, costs);
     }
     decision.strategy = strategy;
     decision.basis = basis;

@@ -58,7 +58,7 @@ pub(super) fn forecast(
             cost: None,
         },
         // One side's share is nearly nothing: what the split is called takes longer.
-        false => asked_split(strategy, tasks, costs),
+        false => asked_split(strategy, workload, costs),
     };
     let excess = costs.split_excess.max(1.0);
     both.predicted_ns = both.predicted_ns.map(|ns| ns * excess);
@@ -213,19 +213,24 @@ fn on_cpu(workload: &WorkloadProfile, cpu: Cost) -> f64 {
 /// A split that was asked for: it ends when the side that is slower with its part does.
 pub(super) fn asked_split(
     strategy: ExecutionStrategy,
-    tasks: usize,
+    workload: &WorkloadProfile,
     costs: &OperationCosts,
 ) -> Candidate {
-    let (on_gpus, on_cpu) = strategy.shares(tasks);
+    let tasks = workload.task_count;
+    let (on_gpus, task_count) = strategy.shares(tasks);
     let known = costs.gpus.iter().map(|gpu| gpu.cost);
     let gpu = match on_gpus {
         0 => Some((0.0, Vec::new())),
         tasks => poured(tasks, None, known.clone()),
     };
     let (gpu, parts) = gpu.unzip();
-    let cpu = match on_cpu {
+    let rest = WorkloadProfile {
+        task_count,
+        ..*workload
+    };
+    let cpu = match task_count {
         0 => Some(0.0),
-        tasks => costs.cpu.map(|cost| cost.predict_ns(tasks as u64)),
+        _ => costs.cpu.map(|cost| on_cpu(&rest, cost)),
     };
     let sides = [
         evidence(known.flatten(), tasks),

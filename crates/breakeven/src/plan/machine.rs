@@ -112,45 +112,32 @@ impl Machine {
         }
     }
 
-    /// What of a batch does not fit the memory that there is, in sentences.
+    /// That the host's memory does not hold all tasks of a batch; none if it does.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) if the host cannot hold a single task.
-    pub fn unfit(&self, workload: &WorkloadProfile) -> Result<Vec<String>, Error> {
+    /// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) if it cannot hold a single task.
+    pub fn unfit(&self, workload: &WorkloadProfile) -> Result<Option<String>, Error> {
         let (task, all) = (workload.memory_per_task, workload.estimated_memory_bytes());
-        let needs = unit::bytes(task as u64);
-        let mut unfit = Vec::new();
-        if let Some(memory) = self.memory_bytes.get().filter(|memory| *memory < all) {
-            let has = unit::bytes(memory);
-            if memory < task as u64 {
-                return Err(Error::too_large(format!(
-                    "a task needs {needs} of memory and the machine has {has}: make the tasks smaller"
-                )));
-            }
-            let all = unit::bytes(all);
-            unfit.push(format!(
+        let Some(memory) = self.memory_bytes.get().filter(|memory| *memory < all) else {
+            return Ok(None);
+        };
+        let [task, all, has] = [task as u64, all, memory].map(unit::bytes);
+        match memory < workload.memory_per_task as u64 {
+            true => Err(Error::too_large(format!(
+                "a task needs {task} of memory and the machine has {has}: make the tasks smaller"
+            ))),
+            false => Ok(Some(format!(
                 "all tasks together need {all} and the machine has {has}: give it fewer at once"
-            ));
+            ))),
         }
-        let too_small = self.gpus.iter().filter(|gpu| gpu.fits(task) == 0);
-        unfit.extend(too_small.map(|gpu| {
-            let free = unit::bytes(gpu.free_bytes().unwrap_or(0));
-            let name = &gpu.name;
-            format!("{name}: a task needs {needs} of its memory and {free} are free: it gets none")
-        }));
-        Ok(unfit)
     }
 
-    /// The same without its software GPUs, and their names.
-    pub(super) fn without_software(&self) -> (Self, Vec<&str>) {
-        let is_software = |gpu: &&GpuSpec| gpu.kind == GpuKind::Software;
-        let (software, gpus): (Vec<_>, Vec<_>) = self.gpus.iter().partition(is_software);
-        let machine = Self {
-            gpus: gpus.into_iter().cloned().collect(),
-            ..*self
-        };
-        (machine, software.iter().map(|gpu| &*gpu.name).collect())
+    /// The same without its software GPUs.
+    pub(super) fn without_software(&self) -> Self {
+        let mut machine = self.clone();
+        machine.gpus.retain(|gpu| gpu.kind != GpuKind::Software);
+        machine
     }
 
     /// The GPU to use.

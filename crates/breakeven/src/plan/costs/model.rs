@@ -1,6 +1,6 @@
 //! The model: operations by name, then by size of task.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::SystemTime;
 
 use smallvec::SmallVec;
@@ -132,13 +132,10 @@ impl Model {
     }
 
     /// The GPUs on which an operation was observed, in the order of their names.
-    pub(crate) fn gpus(&self, operation: &str) -> Vec<String> {
+    pub(crate) fn gpus(&self, operation: &str) -> BTreeSet<String> {
         let groups = self.operations.get(clipped(operation));
         let names = groups.into_iter().flatten().flat_map(Group::gpus);
-        let mut names: Vec<String> = names.map(str::to_owned).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+        names.map(str::to_owned).collect()
     }
 
     pub(crate) fn observe(
