@@ -9,6 +9,7 @@ import os
 import sys
 import tempfile
 
+from environment import chosen, clear
 from turns import Ours, Peer, Turns, compare, said
 
 
@@ -38,6 +39,7 @@ def measure(work, ours, turns):
 def main():
     options = arguments()
     # Before the packages are loaded: each has threads of its own.
+    clear()
     for name in ("RAYON", "OMP", "OPENBLAS", "MKL", "NUMEXPR"):
         os.environ[f"{name}_NUM_THREADS"] = str(options.threads)
     from cpu_peers import use_threads
@@ -48,6 +50,7 @@ def main():
     turns = Turns(lot_s=0.5e-3, lots=25, block_s=0.1, pause_s=0.25,
                   rounds=6 if options.quick else 15,
                   warm_s=0.1 if options.threads > 1 else 0.0)
+    chosen(torch)
     print(f"threads {options.threads}, load {os.getloadavg()[0]:.2f}")
     if torch is None:
         print(f"without torch: {why_no_torch}")

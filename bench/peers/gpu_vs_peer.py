@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 from cards import cards, number
+from environment import clear
 from turns import Ours, Peer, Turns, Unsupported, compare, said
 
 # In place of a card's number.
@@ -150,6 +151,7 @@ def compared(ours, options):
 
 def main():
     options = arguments()
+    clear()
     if options.probe:
         sys.exit(0 if packages(CPU if options.software else 0) else 1)
     turns = Turns(lot_s=5e-3, lots=11, block_s=0.1, pause_s=0.0,

@@ -2,6 +2,7 @@
 //! eight products of order 256 in one call of ours, and in eight of theirs.
 
 use std::error::Error;
+use std::ffi::{CStr, c_char};
 use std::num::ParseIntError;
 use std::ptr::null;
 use std::time::{Duration, Instant};
@@ -37,16 +38,21 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some(problems) => problems.split(',').map(problem).collect::<Result<_, _>>()?,
         None => ORDERS.map(|order| (1, order)).to_vec(),
     };
+    clear();
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build_global()?;
     let name = std::env::var("OPENBLAS").unwrap_or("libopenblas.so.0".to_owned());
-    // SAFETY: loading OpenBLAS runs nothing but its own set-up, and the two functions
-    // have these types in its header.
+    // SAFETY: loading OpenBLAS runs nothing but its own set-up, and the functions have these
+    // types in its header; the name that it gives is a constant.
     let sgemm = unsafe {
         let library: &_ = Box::leak(Box::new(libloading::Library::new(name)?));
         let set_threads = library.get::<unsafe extern "C" fn(i32)>(b"openblas_set_num_threads")?;
         set_threads(i32::try_from(threads)?);
+        let core = library.get::<unsafe extern "C" fn() -> *const c_char>(b"openblas_get_corename")?;
+        let count = library.get::<unsafe extern "C" fn() -> i32>(b"openblas_get_num_threads")?;
+        let core = CStr::from_ptr(core()).to_string_lossy();
+        println!("openblas: {core}, {} threads", count());
         *library.get::<Sgemm>(b"cblas_sgemm")?
     };
     let packages = Packages {
@@ -58,6 +64,20 @@ fn main() -> Result<(), Box<dyn Error>> {
         packages.compare(batch, order)?;
     }
     Ok(())
+}
+
+/// Takes away what holds a package back and was not asked for.
+fn clear() {
+    let kept = std::env::var("BENCH_KEEP").unwrap_or_default();
+    let holds = |name: &str| {
+        ["OPENBLAS_", "GOTO_", "OMP_", "GOMP_", "RAYON_"].iter().any(|each| name.starts_with(each))
+            && !kept.split_whitespace().any(|kept| kept == name)
+    };
+    for (name, value) in std::env::vars().filter(|(name, _)| holds(name)) {
+        println!("cleared {name}={value}: BENCH_KEEP={name} keeps it");
+        // SAFETY: no other thread runs yet.
+        unsafe { std::env::remove_var(name) };
+    }
 }
 
 /// How many products, and of which order: `256` or `8x256`.

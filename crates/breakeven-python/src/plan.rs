@@ -1,6 +1,7 @@
 //! Where a batch would run, and why: what `breakeven plan` decides.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use breakeven::execute::ordered_strategy;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
@@ -51,14 +52,27 @@ fn this_machine(device: Option<&str>) -> PyResult<Machine> {
     Ok(machine)
 }
 
-/// What is known of an operation here, and what is to be said of it.
+/// The cost model that knows the operation: this process's, whose newest times may not be in
+/// the file yet, else the file's; and what is wrong with that.
+fn model(operation: &str) -> (Arc<Costs>, Vec<String>) {
+    let own = crate::run::costs(None, true);
+    if !own.sizes(operation).is_empty() {
+        return (own, Vec::new());
+    }
+    let (costs, warning) = Costs::open_default();
+    (
+        Arc::new(costs),
+        warning.iter().map(ToString::to_string).collect(),
+    )
+}
+
+/// What is known of an operation here, on the GPUs that its batches had.
 fn measured(
+    costs: &Costs,
     operation: &str,
     workload: &WorkloadProfile,
     machine: &Machine,
-) -> (OperationCosts, Vec<String>) {
-    let (costs, warning) = Costs::open_default();
-    let mut notes: Vec<String> = warning.iter().map(ToString::to_string).collect();
+) -> (OperationCosts, Option<String>) {
     for gpu in &machine.gpus {
         if let Some(driver) = gpu.driver.known() {
             costs.declare_driver(&gpu.name, driver);
@@ -66,13 +80,12 @@ fn measured(
     }
     let gpus: Vec<&str> = machine.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
     let known = costs.lookup(operation, workload.memory_per_task, &gpus, machine.cores);
-    if known.cpu.is_none() && known.gpus.iter().all(|gpu| gpu.cost.is_none()) {
-        notes.push(match costs.sizes(operation).is_empty() {
-            true => format!("nothing was measured of {operation:?} here"),
-            false => format!("{operation:?} was measured here with tasks of other sizes only"),
-        });
-    }
-    (known, notes)
+    let is_unknown = known.cpu.is_none() && known.gpus.iter().all(|gpu| gpu.cost.is_none());
+    let note = is_unknown.then(|| match costs.sizes(operation).is_empty() {
+        true => format!("nothing was measured of {operation:?} here"),
+        false => format!("{operation:?} was measured here with tasks of other sizes only"),
+    });
+    (known, note)
 }
 
 /// Decides. The answer is JSON.
@@ -91,27 +104,45 @@ pub(crate) fn plan(
     heuristics: Option<PathBuf>,
     device: Option<String>,
 ) -> PyResult<String> {
-    let workload = match task_bytes {
-        None => WorkloadProfile::from_task_count(tasks).with_complexity(complexity),
-        Some(bytes) => WorkloadProfile::from_task_size(tasks, bytes, complexity),
-    };
-    let workload = workload.with_parallelization(parallel);
+    // What was measured, was measured here.
+    let operation = operation.filter(|_| hardware.is_none());
+    let (known, mut notes) = operation
+        .as_ref()
+        .map_or_else(Default::default, |operation| {
+            let (costs, notes) = py.detach(|| model(operation));
+            (Some((costs, operation)), notes)
+        });
+    let mut workload = WorkloadProfile::from_task_count(tasks)
+        .with_complexity(complexity)
+        .with_parallelization(parallel);
+    let sizes = known
+        .as_ref()
+        .map(|(costs, operation)| costs.sizes(operation));
+    let only = sizes.and_then(|sizes| <[usize; 1]>::try_from(sizes).ok());
+    if let Some(bytes) = task_bytes.or(only.map(|[size]| size)) {
+        workload = workload.with_memory_per_task(bytes);
+    }
     workload.check().map_err(refused)?;
     let heuristics = match heuristics.as_deref() {
         None => ProfilingHeuristics::default(),
         Some(name) if name.as_os_str() == HYBRID_FIRST => ProfilingHeuristics::hybrid_first(),
         Some(path) => read(path, ProfilingHeuristics::from_toml)?,
     };
-    let machine = match hardware.as_deref() {
+    let mut machine = match hardware.as_deref() {
         Some(path) => read(path, Machine::from_toml)?,
         None => py.detach(|| this_machine(device.as_deref()))?,
     };
-    // What was measured, was measured here.
-    let operation = operation.filter(|_| hardware.is_none());
-    let (mut costs, notes) = match &operation {
-        Some(operation) => py.detach(|| measured(operation, &workload, &machine)),
-        None => (OperationCosts::default(), Vec::new()),
-    };
+    let mut costs = OperationCosts::default();
+    if let Some((model, operation)) = &known {
+        let slots = model.slots(operation);
+        if device.is_none() && !slots.is_empty() {
+            machine.gpus = slots;
+        }
+        let note;
+        (costs, note) = measured(model, operation, &workload, &machine);
+        notes.extend(note);
+    }
+    notes.extend(machine.unfit(&workload).map_err(refused)?);
     if let Some(ns) = task_time_ns {
         let by_rates = costs_from_rates(ns, &workload, &machine).map_err(refused)?;
         costs.cpu = costs.cpu.or(by_rates.cpu);
@@ -132,19 +163,18 @@ pub(crate) fn plan(
         ),
     };
     let decision = decision.map_err(refused)?;
-    document(&decision, &workload, &machine, notes)
+    document(&decision, &workload, &machine, &costs, notes)
 }
 
 fn document(
     decision: &Decision,
     workload: &WorkloadProfile,
     machine: &Machine,
+    costs: &OperationCosts,
     notes: Vec<String>,
 ) -> PyResult<String> {
-    let (gpu_tasks, cpu_tasks) = match machine.gpu() {
-        Some(_) => decision.strategy.shares(workload.task_count),
-        None => (0, workload.task_count),
-    };
+    let shares = decision.shares(workload, machine, costs);
+    let cpu_tasks = shares.first().map_or(0, |cpu| cpu.tasks);
     let mut reasons = decision.reasons();
     if machine.gpu().is_none() && decision.strategy != ExecutionStrategy::CpuOnly {
         reasons.push("there is no GPU: every task falls back to the CPU".to_owned());
@@ -161,7 +191,7 @@ fn document(
         "predicted_ns": decision.predicted_ns(),
         "evidence": decision.evidence().to_string(),
         "batch_size": decision.batch_size,
-        "estimated_gpu_tasks": gpu_tasks,
+        "estimated_gpu_tasks": workload.task_count - cpu_tasks,
         "estimated_cpu_tasks": cpu_tasks,
         "reasoning": reasons,
         "margin": decision.margin,

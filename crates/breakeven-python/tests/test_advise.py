@@ -73,6 +73,26 @@ def test_a_plan_for_a_described_machine(tmp_path: Any) -> None:
     assert be.plan(5, hardware=machine).strategy == "cpu-only"
 
 
+def test_a_plan_takes_memory_as_it_is_stated(tmp_path: Any) -> None:
+    machine = tmp_path / "v100.toml"
+    machine.write_text(f'memory = "64 GiB"\n{MACHINE}memory = "32 GiB"\n')
+    for complexity in (0.0, 1e5):
+        planned = be.plan(1000, hardware=machine, task_bytes=2**20, complexity=complexity)
+        assert "1 000 tasks of 1 MiB," in planned.workload.replace("\u202f", " ")
+    too_large = be.plan(10, hardware=machine, task_bytes=2**35 + 2**30)
+    assert too_large.strategy == "cpu-only" and "no GPU has the" in " ".join(too_large.reasoning)
+    with pytest.raises(be.PlanError, match="the machine has 64 GiB"):
+        be.plan(10, hardware=machine, task_bytes=2**40)
+
+
+def test_a_plan_uses_what_run_measured() -> None:
+    for _ in range(4):
+        be.run(list(range(64)), lambda task: task, lambda tasks: tasks, operation="measured here")
+    planned = be.plan(64, operation="measured here")
+    assert not any("measured" in note for note in planned.notes), planned.notes
+    assert planned.candidates[0]["predicted_ns"] is not None
+
+
 def test_a_plan_for_this_machine_takes_the_operators_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -331,6 +331,8 @@ def test_a_function_that_holds_the_lock_has_one_worker_and_others_have_all():
     assert free.gil_held < 0.5 and free.workers > 1
     asked = be.run(range(10), spin, workers=2)
     assert asked.workers == 2 and asked.gil_held is None
+    # No more threads than tasks.
+    assert be.run(range(3), spin, workers=10_000).workers <= max(4, os.cpu_count() or 1)
 
 
 def in_which_process(task):

@@ -51,8 +51,9 @@ impl WorkloadProfile {
         }
     }
 
-    /// So many tasks whose data takes `task_bytes` each: a task's memory is
-    /// (`task_bytes` + 4096) × (1 + complexity / 100).
+    /// Tasks whose data takes `task_bytes` each, when their memory is not known: it is
+    /// estimated as (`task_bytes` + 4096) × (1 + complexity / 100). Known memory goes to
+    /// [`with_memory_per_task`](Self::with_memory_per_task).
     pub fn from_task_size(task_count: usize, task_bytes: usize, complexity: f64) -> Self {
         let bytes = task_bytes.saturating_add(TASK_OVERHEAD_BYTES) as f64;
         Self {

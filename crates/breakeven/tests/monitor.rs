@@ -124,7 +124,7 @@ fn logged(way: &str, asked: Option<&str>, folder: &Path) -> Vec<String> {
         .env(CHILD, way)
         .env_remove("BREAKEVEN_MONITOR")
         .env("XDG_RUNTIME_DIR", folder)
-        .env("TMPDIR", "/nonexistent");
+        .env("TMPDIR", "/proc/nonexistent");
     command.envs(asked.map(|asked| ("BREAKEVEN_MONITOR", asked)));
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);

@@ -100,7 +100,7 @@ fn with_nvml(code: &str, args: &str) -> Option<Ended> {
     Some(
         line(args)
             .env("LD_LIBRARY_PATH", directory.path())
-            .env("VK_ICD_FILENAMES", "/nonexistent/icd.json")
+            .env("VK_ICD_FILENAMES", "/proc/nonexistent/icd.json")
             .run(),
     )
 }

@@ -11,8 +11,8 @@ const PROFILE: &str = "profile --kernel vector_add --iterations 3 --warmup 1";
 
 fn without_vulkan(breakeven: Breakeven) -> Breakeven {
     breakeven
-        .env("VK_ICD_FILENAMES", "/nonexistent/icd.json")
-        .env("VK_DRIVER_FILES", "/nonexistent/icd.json")
+        .env("VK_ICD_FILENAMES", "/proc/nonexistent/icd.json")
+        .env("VK_DRIVER_FILES", "/proc/nonexistent/icd.json")
 }
 
 /// True where the build has the GPU path and the machine a Vulkan loader.
@@ -65,7 +65,7 @@ fn vulkan_without_a_driver() {
     only_the_cpu(&document);
     let vulkan = reason(&document, "vulkan");
     assert!(
-        vulkan.contains("VK_ICD_FILENAMES is set to /nonexistent/icd.json"),
+        vulkan.contains("VK_ICD_FILENAMES is set to /proc/nonexistent/icd.json"),
         "{vulkan}"
     );
     let ended = without_vulkan(line(PROFILE)).run().quietly(0);
@@ -86,7 +86,7 @@ fn asking_for_a_gpu_that_is_not_there() {
         "{refusal}"
     );
     assert!(
-        refusal.contains("VK_ICD_FILENAMES is set to /nonexistent/icd.json"),
+        refusal.contains("VK_ICD_FILENAMES is set to /proc/nonexistent/icd.json"),
         "{refusal}"
     );
     assert_eq!(refusal.lines().count(), 1, "{refusal}");

@@ -211,9 +211,15 @@ fn wrong_use() {
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(refused("monitor --record /nonexistent/f.json"), @"error: /nonexistent/f.json: the directory /nonexistent cannot be used: No such file or directory (os error 2)");
-    assert_snapshot!(refused("monitor --record /tmp/breakeven-none.json -- /nonexistent/program"), @"error: cannot run /nonexistent/program: No such file or directory (os error 2)");
-    assert!(!Path::new("/tmp/breakeven-none.json").exists());
+    assert_snapshot!(refused("monitor --record /proc/nonexistent/f.json"), @"error: /proc/nonexistent/f.json: the directory /proc/nonexistent cannot be used: No such file or directory (os error 2)");
+    let directory = directory();
+    let absent = directory.path().join("absent.json");
+    let record = format!(
+        "monitor --record {} -- /proc/nonexistent/program",
+        absent.display()
+    );
+    assert_snapshot!(refused(&record), @"error: cannot run /proc/nonexistent/program: No such file or directory (os error 2)");
+    assert!(!absent.exists());
 }
 
 /// A profile with a load that is made up.

@@ -18,7 +18,7 @@ struct File {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table, as in [[budget]]")]
 struct BudgetEntry {
     operation: String,
     device: Option<String>,
@@ -29,7 +29,7 @@ struct BudgetEntry {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table, as in [thresholds]")]
 struct ThresholdEntries {
     slow: Option<String>,
     high_cv: Option<f64>,

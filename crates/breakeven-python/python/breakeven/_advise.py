@@ -195,7 +195,7 @@ def plan(
 ) -> Plan:
     """Where a batch of ``tasks`` would run, here or on a described machine, and why.
 
-    ``task_bytes`` is the data of one task, ``complexity`` its relative amount of
+    ``task_bytes`` is the memory that one task needs and moves, ``complexity`` its relative amount of
     computation per byte, ``parallel`` the fraction that can run in parallel.
     ``operation`` decides from what was measured of it on this machine, ``task_time``, the
     seconds of one task on one core, from the machine's rates. ``hardware`` is the file of

@@ -109,7 +109,8 @@ pub(crate) fn start(
     let workers = match known {
         Some(held) if held.takes_one_worker() => 1,
         _ if options.workers == 0 => cores,
-        _ => options.workers,
+        // No more threads than tasks; powers of two, so that there are few pools.
+        _ => (options.workers).min(source.tasks().next_power_of_two().max(cores)),
     };
     let mut workload = WorkloadProfile::from_task_count(source.tasks());
     let bytes = options.memory_per_task.or_else(|| source.item_bytes(py));
@@ -292,7 +293,7 @@ fn interpreter_has_lock(py: Python<'_>) -> bool {
 }
 
 /// The cost model in that file, or of this machine; one in memory where none is kept.
-fn costs(path: Option<&Path>, keeps: bool) -> Arc<Costs> {
+pub(crate) fn costs(path: Option<&Path>, keeps: bool) -> Arc<Costs> {
     type Open = HashMap<(Option<PathBuf>, bool), Arc<Costs>>;
     static OPEN: LazyLock<Mutex<Open>> = LazyLock::new(Mutex::default);
     let mut open = locked(&OPEN);

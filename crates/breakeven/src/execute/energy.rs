@@ -108,7 +108,7 @@ impl Ledger {
             };
             let what = format!(
                 "the energy of {who} cannot be measured: {why}; or state its power \
-                 (`with_cpu_power`, `GpuSpec::power`, or `watts` and `idle_watts` of a description)"
+                 (`watts` and `idle_watts`)"
             );
             Error::new(ErrorKind::Unmeasured, what)
         };

@@ -262,7 +262,7 @@ fn fits(spec: &GpuSpec, depth: usize, task_bytes: u64, seen: Option<u64>) -> usi
 /// There is no GPU where one was asked for.
 pub(super) fn no_gpu() -> DeviceError {
     let kind = DeviceErrorKind::Unavailable { until: None };
-    DeviceError::new(kind, "there is no GPU: `StrategyManager::new` takes one")
+    DeviceError::new(kind, "there is no GPU, and no code for one was given")
 }
 
 fn left_alone(key: &str, until: Instant, now: Instant) -> DeviceError {

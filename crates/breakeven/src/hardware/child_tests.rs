@@ -78,7 +78,7 @@ fn detect_with(variables: &[(&str, &str)]) -> Report {
     serde_json::from_str(json).expect("the child's report")
 }
 
-const NO_VULKAN: (&str, &str) = ("VK_ICD_FILENAMES", "/nonexistent/icd.json");
+const NO_VULKAN: (&str, &str) = ("VK_ICD_FILENAMES", "/proc/nonexistent/icd.json");
 
 /// Detection with this directory in front of the system's libraries, and no
 /// Vulkan driver that could print something of its own.
@@ -99,7 +99,7 @@ fn a_vulkan_loader_without_drivers_says_which_variable_hides_them() {
         skipped("no Vulkan loader here (Debian: libvulkan1)");
         return;
     }
-    let hidden = "VK_ICD_FILENAMES is set to /nonexistent/icd.json";
+    let hidden = "VK_ICD_FILENAMES is set to /proc/nonexistent/icd.json";
     detect_with(&[NO_VULKAN]).assert_absent(Backend::Vulkan, hidden);
 }
 
@@ -182,8 +182,8 @@ fn cards_without_a_compiler_for_their_kernels_are_not_offered() {
     detect_in(newer.path(), &[]).assert_absent(Backend::Cuda, too_new);
 
     nvrtc(newer.path(), 12, 8).expect("compiled above");
-    let report = detect_in(newer.path(), &[("CUDA_PATH", "/nonexistent")]);
-    let header = "/nonexistent/include/cuda_runtime.h is missing";
+    let report = detect_in(newer.path(), &[("CUDA_PATH", "/proc/nonexistent")]);
+    let header = "/proc/nonexistent/include/cuda_runtime.h is missing";
     report.assert_absent(Backend::Cuda, header);
 }
 

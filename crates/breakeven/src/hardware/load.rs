@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(first.run_queue_per_core, Fact::Known(0.5));
         assert_eq!(first.cpu_pressure, Fact::Known(0.25));
         assert_eq!(first.available_memory_bytes, Fact::Known(400));
-        let again = sampler.sample(Path::new("/nonexistent"), Vec::new);
+        let again = sampler.sample(Path::new("/proc/nonexistent"), Vec::new);
         assert_eq!(first, again);
         let mut sampler = stale(sampler);
         let second = sampler.sample(root(130, 970).path(), Vec::new);
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn without_any_file_nothing_is_zero() {
-        let load = stale(Sampler::new()).sample(Path::new("/nonexistent"), Vec::new);
+        let load = stale(Sampler::new()).sample(Path::new("/proc/nonexistent"), Vec::new);
         if cfg!(target_os = "linux") {
             assert_eq!(load.cpu_use, Fact::Unknown);
             assert_eq!(load.run_queue_per_core, Fact::Unknown);

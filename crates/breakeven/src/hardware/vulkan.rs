@@ -111,10 +111,14 @@ mod tests {
 
     #[test]
     fn variables_that_hide_the_drivers_are_named() {
-        let set = [("VK_ICD_FILENAMES", "/nonexistent/icd.json".to_owned(), true)];
+        let set = [(
+            "VK_ICD_FILENAMES",
+            "/proc/nonexistent/icd.json".to_owned(),
+            true,
+        )];
         let absent = explain_no_device(&set);
-        let reason = "VK_ICD_FILENAMES is set to /nonexistent/icd.json, \
-                      of which /nonexistent/icd.json does not exist";
+        let reason = "VK_ICD_FILENAMES is set to /proc/nonexistent/icd.json, \
+                      of which /proc/nonexistent/icd.json does not exist";
         assert!(absent.reason.contains(reason), "{absent}");
         assert!(absent.remedy.starts_with("unset VK_ICD"), "{absent}");
         let patterns = [("VK_LOADER_DRIVERS_DISABLE", "*".to_owned(), false)];

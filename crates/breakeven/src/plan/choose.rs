@@ -67,7 +67,28 @@ pub fn decide_by(
     heuristics: &ProfilingHeuristics,
     costs: &OperationCosts,
 ) -> Result<Box<Decision>, Error> {
-    freely(goal, workload, machine, heuristics, costs, Tuning::USUAL)
+    let decide = |machine, costs| freely(goal, workload, machine, heuristics, costs, Tuning::USUAL);
+    let decision = decide(machine, costs)?;
+    let is_cpu = decision.strategy == ExecutionStrategy::CpuOnly;
+    let without = machine.without_software();
+    if is_cpu || !matches!(decision.basis, Basis::Rule(_)) || without == *machine {
+        return Ok(decision);
+    }
+    // The rule is about GPUs that are faster than a CPU: of software a time must say that.
+    let mut costs = costs.clone();
+    costs.gpus.clear();
+    let mut decision = decide(&without, &costs)?;
+    let software = machine
+        .gpus
+        .iter()
+        .filter(|gpu| !without.gpus.contains(gpu));
+    decision.leave_out(software.map(|gpu| {
+        format!(
+            "{} was left out: it is software, of unknown speed",
+            gpu.name
+        )
+    }));
+    Ok(decision)
 }
 
 fn freely(
@@ -184,7 +205,7 @@ pub(crate) fn decide_tuned(
         return Ok(decision);
     }
     if let ExecutionStrategy::Hybrid { .. } = strategy {
-        decision.candidates[2] = asked_split(strategy, workload.task_count, costs);
+        decision.candidates[2] = asked_split(strategy, workload, costs);
     }
     decision.strategy = strategy;
     decision.basis = basis;

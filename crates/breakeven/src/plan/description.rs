@@ -74,7 +74,7 @@ struct File {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table, as in [[gpu]]")]
 struct GpuEntry {
     name: Option<String>,
     kind: Option<GpuKind>,
@@ -278,7 +278,7 @@ cores = 4; watts = 90 => line 2, column 9: watts without idle_watts: give both
 cores = 4; idle_watts = 9 => line 2, column 14: idle_watts without watts: give both
 cores = 4; watts = -1; idle_watts = 9 => line 2, column 9: -1 W: give a number, 0 or more
 cores = 4; [[gpu]]; watts = 10; idle_watts = 20 => line 3, column 9: 10 W while it works and 20 W while it waits
-cores = 4; [[gpu]]; kind = "huge" => line 3, column 8: unknown variant `huge`, expected one of `discrete`, `integrated`, `virtual`, `other`, `software`
+cores = 4; [[gpu]]; kind = "huge" => line 3, column 8: unknown value `huge`, expected one of `discrete`, `integrated`, `virtual`, `other`, `software`
 cores = 4; [[gpu]]; memory = "2 GiB"; memory_used = "3 GiB" => line 4, column 15: memory_used is 3 GiB, and the GPU has 2 GiB
 cores = 4; [[gpu]]; memory = "0 GiB" => line 3, column 10: "0 GiB" is not a size of memory; write a number and a unit, as in "64 GiB", "10 kB" or "512 B"
 cores = 4; [[gpu]]; launch = "2 h" => line 3, column 10: a launch of 2 h: give at most a minute

@@ -46,17 +46,22 @@ pub(super) fn forecast(
         _ => poured(tasks, Some(cpu), gpus.clone()),
     });
     let (split_ns, parts) = split.unzip();
-    let excess = costs.split_excess.max(1.0);
-    let both = Candidate {
-        strategy: ExecutionStrategy::split_at(
-            parts.as_ref().map_or(0.5, |parts| parts.iter().sum()),
-        ),
-        predicted_ns: split_ns.map(|ns| ns * excess),
-        gpu_parts: parts.unwrap_or_default(),
-        evidence: Evidence::Fitted.min(cpu.evidence).min(gpu.evidence),
-        energy_j: None,
-        cost: None,
+    let sum = parts.as_ref().map_or(0.5, |parts| parts.iter().sum());
+    let strategy = ExecutionStrategy::split_at(sum);
+    let mut both = match (0.01..=0.99).contains(&sum) {
+        true => Candidate {
+            strategy,
+            predicted_ns: split_ns,
+            gpu_parts: parts.unwrap_or_default(),
+            evidence: Evidence::Fitted.min(cpu.evidence).min(gpu.evidence),
+            energy_j: None,
+            cost: None,
+        },
+        // One side's share is nearly nothing: what the split is called takes longer.
+        false => asked_split(strategy, workload, costs),
     };
+    let excess = costs.split_excess.max(1.0);
+    both.predicted_ns = both.predicted_ns.map(|ns| ns * excess);
     ([cpu, gpu, both], ceiling(costs.cpu, gpus.flatten()))
 }
 
@@ -83,11 +88,7 @@ fn in_pieces(ns: f64, costs: &OperationCosts, tuning: &Tuning) -> f64 {
 
 /// How good predictions by these costs are.
 fn evidence(costs: impl Iterator<Item = Cost>, tasks: usize) -> Evidence {
-    let each = costs.map(|cost| match cost.observations {
-        // Made from rates.
-        0 => Evidence::Heuristic,
-        _ => cost.evidence(tasks as u64),
-    });
+    let each = costs.map(|cost| cost.evidence(tasks as u64));
     each.min().unwrap_or(Evidence::Heuristic)
 }
 
@@ -212,33 +213,36 @@ fn on_cpu(workload: &WorkloadProfile, cpu: Cost) -> f64 {
 /// A split that was asked for: it ends when the side that is slower with its part does.
 pub(super) fn asked_split(
     strategy: ExecutionStrategy,
-    tasks: usize,
+    workload: &WorkloadProfile,
     costs: &OperationCosts,
 ) -> Candidate {
-    let (on_gpus, on_cpu) = strategy.shares(tasks);
+    let tasks = workload.task_count;
+    let (on_gpus, task_count) = strategy.shares(tasks);
     let known = costs.gpus.iter().map(|gpu| gpu.cost);
     let gpu = match on_gpus {
         0 => Some((0.0, Vec::new())),
         tasks => poured(tasks, None, known.clone()),
     };
     let (gpu, parts) = gpu.unzip();
-    let cpu = match on_cpu {
-        0 => Some(0.0),
-        tasks => costs.cpu.map(|cost| cost.predict_ns(tasks as u64)),
+    let rest = WorkloadProfile {
+        task_count,
+        ..*workload
     };
-    let is_measured = |cost: &Cost| cost.observations > 0;
-    let is_known = costs.cpu.as_ref().is_some_and(is_measured)
-        && known.flatten().any(|cost| is_measured(&cost));
+    let cpu = match task_count {
+        0 => Some(0.0),
+        _ => costs.cpu.map(|cost| on_cpu(&rest, cost)),
+    };
+    let sides = [
+        evidence(known.flatten(), tasks),
+        evidence(costs.cpu.into_iter(), tasks),
+    ];
     let part = on_gpus as f64 / tasks.max(1) as f64;
     let parts = parts.into_iter().flatten();
     Candidate {
         strategy,
         predicted_ns: cpu.zip(gpu).map(|(cpu, gpu)| cpu.max(gpu)),
         gpu_parts: parts.map(|each| each * part).collect(),
-        evidence: match is_known {
-            true => Evidence::Fitted,
-            false => Evidence::Heuristic,
-        },
+        evidence: sides.into_iter().fold(Evidence::Fitted, Evidence::min),
         energy_j: None,
         cost: None,
     }

@@ -81,7 +81,7 @@ impl Weighing<'_> {
     /// The split with that percent of the tasks for GPUs, as the costs of its devices say.
     fn split(&self, gpu: u8, costs: &OperationCosts) -> Option<Candidate> {
         let strategy = ExecutionStrategy::hybrid(gpu).ok()?;
-        let mut split = asked_split(strategy, self.workload.task_count, costs);
+        let mut split = asked_split(strategy, self.workload, costs);
         let excess = self.costs.split_excess.max(1.0);
         split.predicted_ns = split.predicted_ns.map(|ns| ns * excess);
         self.weigh(&mut split);

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use breakeven_profile::unit;
 
+use crate::error::Error;
 use crate::hardware::{Fact, GpuInfo, GpuKind, HardwareCapabilities, SystemLoad};
+use crate::workload::WorkloadProfile;
 
 /// What a decision needs to know of a machine.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,6 +88,15 @@ impl GpuSpec {
         let used = self.memory_used_bytes.get().unwrap_or(0);
         Some(self.memory_bytes.get()?.saturating_sub(used))
     }
+
+    /// Tasks of so many bytes that fit its free memory at once; all where its memory is
+    /// unknown.
+    pub fn fits(&self, bytes: usize) -> usize {
+        let fits = self.free_bytes().map(|free| free / (bytes as u64).max(1));
+        fits.map_or(usize::MAX, |fits| {
+            usize::try_from(fits).unwrap_or(usize::MAX)
+        })
+    }
 }
 
 impl Machine {
@@ -99,6 +110,34 @@ impl Machine {
             cpu_power: Fact::Unknown,
             gpus: gpus.map(|gpu| GpuSpec::of(gpu, load)).collect(),
         }
+    }
+
+    /// That the host's memory does not hold all tasks of a batch; none if it does.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) if it cannot hold a single task.
+    pub fn unfit(&self, workload: &WorkloadProfile) -> Result<Option<String>, Error> {
+        let (task, all) = (workload.memory_per_task, workload.estimated_memory_bytes());
+        let Some(memory) = self.memory_bytes.get().filter(|memory| *memory < all) else {
+            return Ok(None);
+        };
+        let [task, all, has] = [task as u64, all, memory].map(unit::bytes);
+        match memory < workload.memory_per_task as u64 {
+            true => Err(Error::too_large(format!(
+                "a task needs {task} of memory and the machine has {has}: make the tasks smaller"
+            ))),
+            false => Ok(Some(format!(
+                "all tasks together need {all} and the machine has {has}: give it fewer at once"
+            ))),
+        }
+    }
+
+    /// The same without its software GPUs.
+    pub(super) fn without_software(&self) -> Self {
+        let mut machine = self.clone();
+        machine.gpus.retain(|gpu| gpu.kind != GpuKind::Software);
+        machine
     }
 
     /// The GPU to use.

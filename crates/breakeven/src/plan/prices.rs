@@ -111,14 +111,14 @@ struct File {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table, as in [cpu]")]
 struct CpuEntry {
     per_hour: Spanned<f64>,
     while_idle: bool,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table, as in [[gpu]]")]
 struct GpuEntry {
     name: Option<String>,
     per_hour: Spanned<f64>,

@@ -16,8 +16,9 @@ use crate::workload::WorkloadProfile;
 ///   rate over that of one CPU core at parallel work; a sequential part gains
 ///   nothing by it. With `p = 1` that is `task_time / speedup`.
 ///
-/// A launch or a transfer rate that is unknown counts as nothing. Without a GPU,
-/// or without its `speedup`, there is no estimate of the GPU: no constant stands
+/// A launch or a transfer rate that is unknown counts as nothing. A batch that does not fit
+/// the GPU's free memory is several launches. Without a GPU, without its `speedup`, or if not
+/// one task fits, there is no estimate of the GPU: no constant stands
 /// in for it. The costs count no observation: what they give is
 /// [`Evidence::Heuristic`](super::Evidence::Heuristic).
 ///
@@ -49,14 +50,14 @@ pub fn costs_from_rates(
             "a task time of {task_time_ns} ns: give the time of one task on one core, above 0"
         )));
     }
-    let parallel = workload.parallelization;
+    let (parallel, memory) = (workload.parallelization, workload.memory_per_task);
     // The share of the time that is left with so many workers: Amdahl's law.
     let left = |workers: f64| (1.0 - parallel) + parallel / workers;
     let cores = machine.cores.max(1);
     let cpu = estimate(0.0, task_time_ns * left(cores as f64), 0.0, cores);
     let gpus = machine.gpus.iter().map(|gpu| {
-        let speedup = gpu.speedup.get()?;
-        let transfer = transfer_ns(gpu, workload.memory_per_task);
+        let speedup = gpu.speedup.get().filter(|_| gpu.fits(memory) > 0)?;
+        let transfer = transfer_ns(gpu, memory);
         let per_task = task_time_ns * left(speedup) + transfer;
         let launch = gpu.launch.get().unwrap_or_default();
         Some(estimate(launch.as_nanos() as f64, per_task, transfer, 1))
@@ -65,11 +66,13 @@ pub fn costs_from_rates(
         cost,
         ..GpuCosts::default()
     });
-    Ok(OperationCosts {
+    let costs = OperationCosts {
         cpu: Some(cpu),
         gpus: gpus.collect(),
         ..OperationCosts::default()
-    })
+    };
+    let fits = machine.gpus.iter().map(|gpu| gpu.fits(memory));
+    Ok(costs.in_launches_of(fits, workload.task_count))
 }
 
 /// Time to move so many bytes, ns.

@@ -48,6 +48,10 @@ fn finding(facts: &RuleFacts, stage: Stage) -> String {
     let holds = facts.answer(stage).is_some();
     match stage {
         Stage::NoGpu if facts.has_gpu => "there is a GPU".to_owned(),
+        Stage::NoGpu if facts.free_bytes.is_some() => format!(
+            "no GPU has the {} free that a task needs",
+            unit::bytes(workload.memory_per_task as u64)
+        ),
         Stage::NoGpu if facts.gpus_left_out > 0 => "no GPU can be used now".to_owned(),
         Stage::NoGpu => "there is no GPU".to_owned(),
         Stage::Small => small(facts),

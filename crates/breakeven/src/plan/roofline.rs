@@ -21,7 +21,9 @@ pub(crate) fn profile_of(work: Work) -> WorkloadProfile {
     let each = |all: u64| all / work.items.max(1);
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let complexity = (each(work.flops) as f64).max(1.0);
-    WorkloadProfile::from_task_size(count(work.items), count(each(work.bytes)), complexity)
+    WorkloadProfile::from_task_count(count(work.items))
+        .with_memory_per_task(count(each(work.bytes)))
+        .with_complexity(complexity)
 }
 
 impl StatedWork {

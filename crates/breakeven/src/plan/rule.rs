@@ -1,7 +1,7 @@
 //! The rule for when nothing was measured: seven stages, the first whose
 //! condition holds decides.
 //!
-//! 1. No GPU: CPU.
+//! 1. No GPU, or none whose free memory takes a task: CPU.
 //! 2. Few tasks or a small workload: CPU.
 //! 3. Sequential tasks: CPU.
 //! 4. The GPU's memory is mostly in use: split 60/40.
@@ -104,7 +104,7 @@ pub struct RuleFacts {
     pub workload_size: u64,
     /// Its [`WorkloadProfile::estimated_memory_bytes`].
     pub needed_bytes: u64,
-    /// Whether there is a GPU that can be used.
+    /// Whether there is a GPU that can be used: its free memory takes a task.
     pub has_gpu: bool,
     /// GPUs that cannot be used now.
     pub gpus_left_out: usize,
@@ -148,7 +148,7 @@ pub fn rule(
         workload: *workload,
         workload_size: workload.workload_size(),
         needed_bytes: workload.estimated_memory_bytes(),
-        has_gpu: !machine.gpus.is_empty(),
+        has_gpu: (machine.gpus.iter()).any(|gpu| gpu.fits(workload.memory_per_task) > 0),
         gpus_left_out: 0,
         memory_use: memory_use.min_by(f64::total_cmp),
         free_bytes: match machine.gpus.is_empty() {

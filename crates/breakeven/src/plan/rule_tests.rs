@@ -134,8 +134,10 @@ fn what_fits_is_the_share() {
     assert_eq!(share(1_000, 999_999), split("hybrid:99/1"));
     assert_eq!(share(1_000, 309_999), split("hybrid:30/70"));
     assert_eq!(share(1_000, 9_999), split("hybrid:1/99"));
-    assert_eq!(share(1_000, 0), split("hybrid:1/99"));
-    assert_eq!(share(usize::MAX, 1), split("hybrid:1/99"));
+    // Not one task fits.
+    for (needed, free) in [(1_000, 0), (1_000, 999), (usize::MAX, 1)] {
+        assert_eq!(share(needed, free), (Stage::NoGpu, "cpu-only".into()));
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind};
 pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     toml::from_str(text).map_err(|error| {
         let message = error.message().lines().collect::<Vec<_>>().join("; ");
+        let message = message.replace("unknown variant", "unknown value");
         error_at(text, error.span(), &message)
     })
 }

@@ -6,8 +6,9 @@ use std::time::SystemTime;
 
 use breakeven_profile::profile::Peak;
 
+use crate::hardware::DeviceId;
 use crate::plan::costs::Model;
-use crate::plan::{Observation, OperationCosts, RanOn};
+use crate::plan::{GpuSpec, Observation, OperationCosts, RanOn};
 
 /// The measured cost model, shared by threads.
 ///
@@ -136,6 +137,14 @@ impl Costs {
     /// ```
     pub fn sizes(&self, operation: &str) -> Vec<usize> {
         self.read().sizes(operation)
+    }
+
+    /// The GPUs on which an operation was measured that no driver knows: the slots of
+    /// `breakeven run`, and those to which a program gave a name of its own.
+    pub fn slots(&self, operation: &str) -> Vec<GpuSpec> {
+        let gpus = self.read().gpus(operation).into_iter();
+        let slots = gpus.filter(|name| name.parse::<DeviceId>().is_err());
+        slots.map(GpuSpec::named).collect()
     }
 
     /// True where there is something that was not saved yet.

@@ -28,8 +28,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, requires = "chain", conflicts_with = "hardware")]
     pub(crate) measure: bool,
 
-    /// Data of one task, as in 10KiB; a task is assumed to need (SIZE + 4 KiB) ×
-    /// (1 + complexity / 100) of memory [default: 10 KiB in all]
+    /// Memory that one task needs and moves to a GPU, as in 1MB [default: 10 KiB]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) task_bytes: Option<usize>,
 

@@ -54,7 +54,13 @@ pub(crate) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
         return Ok(Ending::Done);
     }
     let found = detect(TIMEOUT_S, "interrupted")?;
-    let machine = this_machine(&found, args.device.as_deref())?;
+    let mut machine = this_machine(&found, args.device.as_deref())?;
+    if let (Some(measured), None) = (&question.measured, &args.device) {
+        let slots = measured.slots();
+        if !slots.is_empty() {
+            machine.gpus = slots;
+        }
+    }
     let machine = question.with_power(machine, &found.hardware)?;
     let mut here = question.answer("this machine".to_owned(), machine, true)?;
     here.notes.extend(forgotten);
@@ -105,10 +111,10 @@ struct Question {
 impl Question {
     fn of(args: &PlanArgs, tasks: usize, measured: Option<Measured>) -> Result<Self> {
         let mut notes = Vec::new();
-        let mut workload = match args.task_bytes {
-            None => WorkloadProfile::from_task_count(tasks).with_complexity(args.complexity),
-            Some(bytes) => WorkloadProfile::from_task_size(tasks, bytes, args.complexity),
-        };
+        let mut workload = WorkloadProfile::from_task_count(tasks).with_complexity(args.complexity);
+        if let Some(bytes) = args.task_bytes {
+            workload = workload.with_memory_per_task(bytes);
+        }
         let only_size = measured.as_ref().and_then(|each| each.only_size(&workload));
         if let (None, Some(size)) = (args.task_bytes, only_size) {
             workload = workload.with_memory_per_task(size);
@@ -161,9 +167,10 @@ impl Question {
 
     /// The decision for a machine, with what was not known of it.
     fn answer(&self, name: String, machine: Machine, is_here: bool) -> Result<Plan> {
+        let (workload, heuristics) = (&self.workload, &self.heuristics);
         let mut notes = self.notes.clone();
         let costs = self.costs(&machine, is_here, &mut notes)?;
-        let (workload, heuristics) = (&self.workload, &self.heuristics);
+        notes.extend(machine.unfit(workload).with_context(|| name.clone())?);
         let goal = Goal {
             objective: self.objective,
             prices: self.prices.as_ref(),
@@ -185,6 +192,7 @@ impl Question {
             Some(ordered) => (ordered, Some(free)),
         };
         Ok(Plan {
+            shares: decision.shares(workload, &machine, &costs),
             name,
             machine,
             workload: self.workload,
@@ -221,6 +229,11 @@ impl Question {
                 task_time = time;
             }
             Some(_) | None => {}
+        }
+        for (known, gpu) in costs.gpus.iter_mut().zip(&machine.gpus) {
+            known.cost = known
+                .cost
+                .filter(|_| gpu.fits(self.workload.memory_per_task) > 0);
         }
         if let Some(ns) = task_time {
             let by_rates = costs_from_rates(ns, &self.workload, machine)?;

@@ -64,10 +64,10 @@ fn machines_that_are_none() {
 #[test]
 fn files_that_cannot_be_read() {
     assert_snapshot!(refused("--tasks 10 --heuristics missing.toml"), @"error: cannot read the heuristics missing.toml: No such file or directory (os error 2)");
-    let missing = line("plan --tasks 10 --hardware /nonexistent/m.toml")
+    let missing = line("plan --tasks 10 --hardware /proc/nonexistent/m.toml")
         .run()
         .refusal();
-    assert_snapshot!(missing, @"error: cannot read the description of a machine /nonexistent/m.toml: No such file or directory (os error 2)");
+    assert_snapshot!(missing, @"error: cannot read the description of a machine /proc/nonexistent/m.toml: No such file or directory (os error 2)");
     let (directory, plan) = plan_for(V100, "--tasks 10 --heuristics m.toml");
     fs::write(directory.path().join("m.toml"), b"cores = \xff\n").unwrap();
     assert_snapshot!(plan.run().refusal(), @"error: cannot read the heuristics m.toml: stream did not contain valid UTF-8");

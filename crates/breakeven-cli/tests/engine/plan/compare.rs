@@ -44,22 +44,32 @@ fn with_times_it_says_how_much() {
         .replace("20.0", "1e6");
     let args = "--tasks 1000 --task-bytes 1 --complexity 1 --task-time 1s";
     let yes = answer(&fast, args);
-    assert!(yes.starts_with("Would a GPU help? Yes: "), "{yes}");
+    assert!(yes.starts_with("Would a GPU help? Yes: there "), "{yes}");
     assert!(
-        yes.contains(" there (1.00 s without it), ") && yes.ends_with(" times as fast."),
+        yes.contains(" with it and 1.00 s without: ") && yes.ends_with(" times as fast."),
         "{yes}"
     );
-    // One core and a GPU hardly faster that is slow to start: two cores do better.
-    let slow = "cores = 1\n[[gpu]]\nspeedup = 1.01\nlaunch = \"1 min\"";
+}
+
+#[test]
+fn a_gpu_is_compared_with_the_cpu_beside_it() {
     let workers = std::thread::available_parallelism().unwrap().get();
-    let no = answer(slow, &format!("--tasks {} --task-time 1s", 200 * workers));
-    assert!(no.starts_with("Would a GPU help? "), "{no}");
-    if workers >= 2 {
-        assert!(
-            no.contains("No: ") && no.ends_with(" times as slow."),
-            "{no}"
-        );
-    }
+    let tasks = 400 * workers;
+    // A GPU as fast as its 400 cores together: the gain is 2, whatever this machine has.
+    let machine = format!(
+        "cores = {}\n[[gpu]]\nspeedup = {}.0",
+        4 * workers,
+        4 * workers
+    );
+    let yes = answer(&machine, &format!("--tasks {tasks} --task-time 100ms"));
+    assert_snapshot!(yes.replace(" here: ", " here (THIS): "), @"Would a GPU help? Yes: there 5.00 s with it and 10.0 s without: 2 times as fast. The CPU alone: 10.0 s there and 40.0 s here (THIS): 4 times as fast.");
+    // The CPU is the same, and slower than this machine's if that has more cores.
+    let slow = answer(
+        "cores = 1\n[[gpu]]\nspeedup = 1.01\nlaunch = \"1 min\"",
+        "--tasks 2000 --task-time 1s",
+    );
+    assert!(slow.contains("Yes: there "), "{slow}");
+    assert_eq!(workers >= 2, slow.ends_with(" times as slow."), "{slow}");
 }
 
 #[test]
@@ -67,7 +77,7 @@ fn without_times_the_rule_answers() {
     let yes = answer(V100, "--tasks 1000");
     assert!(
         yes.starts_with(
-            "Would a GPU help? Yes, by the rule (stage 6): gpu-only there; --task-time"
+            "Would a GPU help? Yes, by the rule (stage 6): gpu-only there; --task-time shows"
         ),
         "{yes}"
     );

@@ -8,7 +8,9 @@ use tempfile::TempDir;
 use crate::command::{Breakeven, Ended, directory, line};
 
 mod bad;
+mod chain;
 mod compare;
+mod memory;
 mod objective;
 mod operation;
 mod table;

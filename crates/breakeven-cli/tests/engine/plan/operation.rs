@@ -62,7 +62,7 @@ fn what_was_measured_is_of_its_size_and_of_this_machine() {
     known(directory.path());
     let args = "--tasks 300 --task-bytes 1MiB --operation blur --format json";
     let other = plan(directory.path(), args).run().quietly(0).json();
-    assert_snapshot!(other["notes"][0], @r#""\"blur\" was not measured here at 2.01 MiB per task; it was at 32 KiB and a little more""#);
+    assert_snapshot!(other["notes"][0], @r#""\"blur\" was not measured here at 1 MiB per task; it was at 32 KiB and a little more""#);
     let (_machine, there) = plan_for(V100, "--tasks 300 --operation blur --format json");
     let there = there.env("BREAKEVEN_CACHE_DIR", directory.path()).run();
     let there = there.quietly(0).json();
@@ -74,6 +74,43 @@ fn what_was_measured_is_of_its_size_and_of_this_machine() {
     );
     let ms = there["candidates"][0]["predicted_ns"].as_f64().unwrap() / 1e6;
     assert!((ms - 19.0).abs() < 0.1, "19 waves of 16 tasks: {there:#}");
+}
+
+/// GPU and CPU commands that differ by a factor, so that both are worth using.
+#[test]
+fn plan_uses_what_run_measured_under_a_name() {
+    let directory = directory();
+    let inputs: Vec<String> = (0..40).map(|input| input.to_string()).collect();
+    let run = |name: &str, forms: [&str; 4]| {
+        let run = line("run -j 1 --name")
+            .arg(name)
+            .env("BREAKEVEN_CACHE_DIR", directory.path());
+        let forms = forms.into_iter().filter(|form| !form.is_empty());
+        let run = forms.fold(run, Breakeven::arg);
+        let ended = inputs.iter().fold(run, Breakeven::arg).run();
+        assert_eq!(ended.code, Some(0), "{ended:#?}");
+    };
+    run("plain", ["--cpu", "sleep 0.01 # {}", "", ""]);
+    run(
+        "both",
+        ["--cpu", "sleep 0.04 # {}", "--gpu", "sleep 0.02 # {}"],
+    );
+    let of = |name: &str| {
+        let args = format!("--tasks 40 --operation {name} --format json");
+        plan(directory.path(), &args).run().quietly(0).json()
+    };
+    let (plain, both) = (of("plain"), of("both"));
+    assert_eq!(plain["candidates"][0]["evidence"], "measured", "{plain:#}");
+    assert!(
+        both["candidates"][0]["predicted_ns"].is_number(),
+        "{both:#}"
+    );
+    assert_eq!(both["machine"]["gpus"][0]["name"], "gpu:0", "{both:#}");
+    assert_eq!(both["basis"], "costs", "{both:#}");
+    assert!(
+        both["candidates"][1]["predicted_ns"].is_number(),
+        "{both:#}"
+    );
 }
 
 #[test]

@@ -32,16 +32,16 @@ fn by_the_rule() {
 fn by_the_last_answer() {
     assert_snapshot!(planned(V100, "--tasks 60 --complexity 20 --task-bytes 1KiB").stdout, @r"
     cpu-only: 60 tasks on the CPU, 32 per batch
-    workload  60 tasks of 6 KiB, complexity 20, 100.0 % parallel
+    workload  60 tasks of 1 KiB, complexity 20, 100.0 % parallel
     machine   16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, launch
               20.0 µs, transfer 12.0 GB/s, 20 × a core
     why  stage 1: there is a GPU
-         stage 2: 60 tasks are not fewer than 10, a workload of 737 280 is not below
+         stage 2: 60 tasks are not fewer than 10, a workload of 122 880 is not below
          100 000
          stage 3: 100 % of the work is parallel
          stage 4: 6.3 % of the GPU's memory is in use, not above 80 %
-         stage 5: 360 KiB fit the GPU's free 30 GiB
-         stage 6: 60 tasks are not more than 100, a workload of 737 280 is not above
+         stage 5: 60 KiB fit the GPU's free 30 GiB
+         stage 6: 60 tasks are not more than 100, a workload of 122 880 is not above
          10 000 000
          stage 7: a complexity of 20 is not above 50
          no stage decided; the last answer is cpu-only
@@ -52,7 +52,7 @@ fn by_the_last_answer() {
 fn by_costs() {
     let args = "--tasks 1000 --task-time 1ms";
     assert_snapshot!(planned(V100, args).stdout, @r"
-    hybrid:55/45: 550 tasks on the GPU, 450 tasks on the CPU, 155 per batch
+    hybrid:55/45: 552 tasks on the GPU, 448 tasks on the CPU, 155 per batch
     workload  1 000 tasks of 10 KiB, complexity 100, 100.0 % parallel
     machine   16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, launch
               20.0 µs, transfer 12.0 GB/s, 20 × a core
@@ -60,6 +60,7 @@ fn by_costs() {
          50.9 ms
          a perfect split could be 1.81 times as fast as the better device alone
          without costs stage 6 would say gpu-only
+    shares  cpu: 448 tasks in 28.0 ms; V100: 552 tasks in 28.1 ms
 
     candidate     predicted  evidence
     cpu-only        63.0 ms  heuristic
@@ -220,13 +221,17 @@ fn the_heuristics_of_a_file() {
 }
 
 #[test]
-fn a_tasks_memory_follows_from_its_size() {
-    let plan = planned(
-        V100,
-        "--tasks 7 --task-bytes 1KiB --complexity 50 --format json",
-    )
-    .json();
-    assert_eq!(plan["workload"]["memory_per_task_bytes"], 7680);
+fn a_software_gpu_is_recommended_by_its_time_only() {
+    let software = V100.replace("discrete", "software");
+    let plan = planned(&software, "--tasks 1000 --format json").json();
+    assert_eq!(plan["strategy"], "cpu-only", "{plan:#}");
+    let reasons = plan["reasoning"].to_string();
+    assert!(
+        reasons.contains("V100 was left out: it is software"),
+        "{reasons}"
+    );
+    let plan = planned(&software, "--tasks 1000 --task-time 1ms --format json").json();
+    assert_eq!(plan["strategy"], "hybrid:55/45", "{plan:#}");
 }
 
 #[test]

@@ -27,7 +27,7 @@ struct Profiled {
 /// On a machine without any GPU, whatever this one has.
 fn without_gpu(args: &str) -> Profiled {
     let directory = directory();
-    let nowhere = "/nonexistent/icd.json";
+    let nowhere = "/proc/nonexistent/icd.json";
     let profile = profile(&directory, args)
         .env("VK_ICD_FILENAMES", nowhere)
         .env("VK_DRIVER_FILES", nowhere);
@@ -205,7 +205,7 @@ fn every_kernel_has_a_batch_and_runs_are_processes() {
 fn the_operator_comes_before_auto_and_not_before_a_strategy() {
     let directory = directory();
     let ordered = |args: &str, order: &str| {
-        let nowhere = "/nonexistent/icd.json";
+        let nowhere = "/proc/nonexistent/icd.json";
         let profile = profile(&directory, &format!("{args} {FEW}"))
             .env("VK_ICD_FILENAMES", nowhere)
             .env("VK_DRIVER_FILES", nowhere)

@@ -61,12 +61,14 @@ fn a_gpu_command_that_always_fails_is_soon_left_alone() {
     // Three, and one for each second that a loaded machine takes.
     let count = lines(&tries).len();
     assert!((3..20).contains(&count), "{count} tries: {ended:#?}");
-    let args = ["--gpu", "/no/such/program", "1", "2"];
+    let args = ["--gpu", "/proc/nonexistent/program", "1", "2"];
     let ended = run("sleep 0.5; echo {}", args).run();
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     assert_eq!(ended.stdout.lines().count(), 2);
     assert!(
-        ended.stderr.contains("not started: /no/such/program"),
+        ended
+            .stderr
+            .contains("not started: /proc/nonexistent/program"),
         "{ended:#?}"
     );
 }

@@ -54,12 +54,12 @@ fn a_failed_job_is_told_and_the_others_run() {
     assert_eq!(said, ["1 job failed:", "  2 \"2\": exit status 1"]);
     let ended = run("kill -9 $$", ["a"]).run();
     assert!(ended.stderr.contains("  1 \"a\": signal 9\n"), "{ended:#?}");
-    let ended = run("/no/such/program", ["a"]).run();
+    let ended = run("/proc/nonexistent/program", ["a"]).run();
     assert_eq!(ended.code, Some(1), "{ended:#?}");
     assert!(
         ended
             .stderr
-            .contains("1 \"a\": not started: /no/such/program: "),
+            .contains("1 \"a\": not started: /proc/nonexistent/program: "),
         "{ended:#?}"
     );
 }

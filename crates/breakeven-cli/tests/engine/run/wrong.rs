@@ -17,7 +17,7 @@ fn commands_that_cannot_be_run_are_refused() {
         said("echo", &["--resume", "a"]),
         said("echo", &["--gpu-batch", "2", "a"]),
         said("echo", &["--strategy", "gpu-only", "a"]),
-        said("echo", &["-a", "/no/such/list"]),
+        said("echo", &["-a", "/proc/nonexistent/list"]),
         said("echo", &["-a", "/"]),
         said("echo", &[":::", "a"]),
         said("echo {1} x{2/.}", &["a"]),
@@ -45,7 +45,7 @@ fn commands_that_cannot_be_run_are_refused() {
 
     For more information, try '--help'.
     error: --strategy gpu-only: give the GPU's command with --gpu
-    error: cannot read the inputs of /no/such/list: No such file or directory (os error 2)
+    error: cannot read the inputs of /proc/nonexistent/list: No such file or directory (os error 2)
     error: cannot read the inputs of /: is a directory
     error: ":::" is GNU parallel's: give the inputs alone, as in `breakeven run --cpu 'CMD {}' a b c`; there is one list of inputs, so combine several lists before
     error: --cpu "echo {1} x{2/.}": {1} is GNU parallel's: the input is {} here, and there is one list of them, so put several values into one input and take them apart in the command; `\{1}` is no placeholder

@@ -255,8 +255,8 @@ fn a_virtual_machine_whose_host_is_busy() {
 #[test]
 fn missing_files_and_garbage_are_unknown() {
     let nothing = Observer::at(
-        Path::new("/nonexistent"),
-        Sensors::of_files(Path::new("/nonexistent")),
+        Path::new("/proc/nonexistent"),
+        Sensors::of_files(Path::new("/proc/nonexistent")),
     );
     let files = laptop()
         .lines()

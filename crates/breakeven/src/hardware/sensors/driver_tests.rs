@@ -56,7 +56,7 @@ fn child() {
     if std::env::var_os(CHILD).is_none() {
         return;
     }
-    let mut sensors = Sensors::at(Path::new("/nonexistent"), nvidia::watch(), PATIENCE);
+    let mut sensors = Sensors::at(Path::new("/proc/nonexistent"), nvidia::watch(), PATIENCE);
     for _ in 0..3 {
         let start = Instant::now();
         let mut reading = sensors.read();
@@ -70,8 +70,8 @@ fn child() {
         }
     }
     let meter = EnergyMeter::with(
-        Sensors::at(Path::new("/nonexistent"), nvidia::watch(), PATIENCE),
-        Path::new("/nonexistent"),
+        Sensors::at(Path::new("/proc/nonexistent"), nvidia::watch(), PATIENCE),
+        Path::new("/proc/nonexistent"),
     );
     for counter in meter.read() {
         let joules = match counter.joules {

@@ -67,7 +67,7 @@ fn a_processor_is_read_from_its_files() {
 
 #[test]
 fn nothing_readable_is_unknown_and_never_zero() {
-    let mut sensors = Sensors::of_files(Path::new("/nonexistent"));
+    let mut sensors = Sensors::of_files(Path::new("/proc/nonexistent"));
     for _ in 0..2 {
         let reading = sensors.read();
         assert_eq!(reading.cpu.used, Fact::Unknown);
@@ -75,7 +75,7 @@ fn nothing_readable_is_unknown_and_never_zero() {
         assert_eq!(reading.cpu.memory_used_bytes, Fact::Unknown);
         assert!(reading.gpus.is_empty());
     }
-    let meter = EnergyMeter::of_files(Path::new("/nonexistent"));
+    let meter = EnergyMeter::of_files(Path::new("/proc/nonexistent"));
     assert_eq!(meter.read()[0].joules, Err(EnergyUnknown::NoCounter));
 }
 

@@ -137,8 +137,11 @@ impl Cost {
 
     /// How good that prediction is: measured where batches of about that size
     /// are remembered (from half the fewest tasks to twice the most), fitted
-    /// elsewhere, and for tasks of another size.
+    /// elsewhere, and for tasks of another size; heuristic without any observation.
     pub fn evidence(&self, tasks: u64) -> Evidence {
+        if self.observations == 0 {
+            return Evidence::Heuristic;
+        }
         if self.scale != 1.0 {
             return Evidence::Fitted;
         }

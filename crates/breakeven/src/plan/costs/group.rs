@@ -116,6 +116,12 @@ impl Group {
         }
     }
 
+    /// The names of the GPUs that it was observed on.
+    pub(super) fn gpus(&self) -> impl Iterator<Item = &str> {
+        let observed = self.gpus.iter().filter(|gpu| !gpu.launches.is_empty());
+        observed.map(|gpu| &*gpu.name)
+    }
+
     /// What a launch on that GPU costs, where launches of two sizes told, ns.
     pub(super) fn launch_ns(&self, gpu: &str) -> Option<f64> {
         let gpu = self.gpus.iter().find(|found| *found.name == *gpu)?;

@@ -1,6 +1,6 @@
 //! The model: operations by name, then by size of task.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::SystemTime;
 
 use smallvec::SmallVec;
@@ -129,6 +129,13 @@ impl Model {
         let mut sizes: Vec<usize> = classes.map(least_of_class).collect();
         sizes.sort_unstable();
         sizes
+    }
+
+    /// The GPUs on which an operation was observed, in the order of their names.
+    pub(crate) fn gpus(&self, operation: &str) -> BTreeSet<String> {
+        let groups = self.operations.get(clipped(operation));
+        let names = groups.into_iter().flatten().flat_map(Group::gpus);
+        names.map(str::to_owned).collect()
     }
 
     pub(crate) fn observe(

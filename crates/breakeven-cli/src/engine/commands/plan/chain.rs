@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::{Context, Result, bail};
-use breakeven::plan::{ChainCosts, Machine};
+use breakeven::plan::{ChainCosts, Evidence, Machine};
 use breakeven::{Costs, Stages, Tensor};
 
 use super::{described, this_machine};
@@ -59,7 +59,11 @@ pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
     };
     let mut plans = Vec::new();
     if elsewhere.is_none() || args.compare {
-        plans.push(plan("this machine", &machine, &here, notes(&machine))?);
+        let mut plan = plan("this machine", &machine, &here, notes(&machine))?;
+        if plan.placement.evidence() == Evidence::Heuristic && !machine.gpus.is_empty() {
+            plan.notes.push(GUESSED.to_owned());
+        }
+        plans.push(plan);
     }
     if let Some((name, described)) = &elsewhere {
         let there = here.on(described, machine.cores);
@@ -81,6 +85,9 @@ fn is_faster(fused: &ChainCosts, separate: &ChainCosts) -> bool {
     let is_measured = fused.stages.iter().all(|stage| stage.time.observations > 0);
     is_measured && fused.predicted_ns < separate.predicted_ns
 }
+
+const GUESSED: &str = "a heuristic time follows from the peaks of its device, which a stage may \
+                       miss by far; --measure runs the chain here";
 
 const NO_GPU: &str = "there is no GPU to use here; `breakeven devices` says why, and \
                       `--device gpu` takes a software GPU too";

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use anyhow::Result;
 use breakeven::Costs;
 use breakeven::WorkloadProfile;
-use breakeven::plan::{Machine, OperationCosts};
+use breakeven::plan::{GpuSpec, Machine, OperationCosts};
 use breakeven_profile::unit;
 
 /// The cost model, and the operation that is asked for.
@@ -47,6 +47,11 @@ impl Measured {
         // The workload's tasks are of that size: sizes are powers of two.
         let is_same = workload.memory_per_task.checked_ilog2() == size.checked_ilog2();
         (!is_same).then_some(size)
+    }
+
+    /// GPUs of the operation that no driver knows: [`Costs::slots`].
+    pub(super) fn slots(&self) -> Vec<GpuSpec> {
+        self.costs.slots(&self.operation)
     }
 
     pub(super) fn lookup(&self, workload: &WorkloadProfile, machine: &Machine) -> OperationCosts {

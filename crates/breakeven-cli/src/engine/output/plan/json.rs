@@ -7,7 +7,6 @@ use anyhow::Result;
 use breakeven::WorkloadProfile;
 use breakeven::hardware::{Fact, GpuKind};
 use breakeven::plan::{Aim, Basis, Evidence, Machine, Power, Stage};
-use breakeven_profile::profile::Device;
 use serde::Serialize;
 
 use super::{Comparison, Plan};
@@ -21,6 +20,8 @@ struct Document<'p> {
     /// By device, where there are several and it is known what each has.
     #[serde(skip_serializing_if = "Option::is_none")]
     estimated_device_tasks: Option<BTreeMap<&'p str, usize>>,
+    /// Time of each device's share; of several GPUs only where it is known what each has.
+    estimated_device_ns: BTreeMap<&'p str, Option<f64>>,
     reasoning: Vec<String>,
     /// `stage`, `last_answer`, `costs`, `exploration`, `asked` or `operator`.
     basis: &'static str,
@@ -137,10 +138,13 @@ fn document(plan: &Plan) -> Document<'_> {
         batch_size: decision.batch_size,
         estimated_gpu_tasks,
         estimated_cpu_tasks,
-        estimated_device_tasks: plan.gpu_tasks().map(|gpus| {
-            let cpu = (Device::CPU, estimated_cpu_tasks);
-            gpus.into_iter().chain([cpu]).collect()
+        estimated_device_tasks: plan.gpu_shares().map(|_| {
+            let shares = plan.shares.iter();
+            shares.map(|share| (&*share.device, share.tasks)).collect()
         }),
+        estimated_device_ns: (plan.shares.iter())
+            .map(|share| (&*share.device, share.predicted_ns))
+            .collect(),
         reasoning: plan.reasoning(),
         basis,
         stage,

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use breakeven::WorkloadProfile;
-use breakeven::plan::{Basis, Candidate, Decision, ExecutionStrategy, Machine};
+use breakeven::plan::{Basis, Candidate, Decision, ExecutionStrategy, Machine, Share};
 use breakeven_profile::unit;
 
 use crate::args::TableFormat;
@@ -19,6 +19,8 @@ pub(crate) struct Plan {
     pub(crate) name: String,
     pub(crate) machine: Machine,
     pub(crate) workload: WorkloadProfile,
+    /// What each device has of it, the CPU first.
+    pub(crate) shares: Vec<Share>,
     /// What was decided.
     pub(crate) decision: Box<Decision>,
     /// What would have been, where the operator decided.
@@ -42,30 +44,14 @@ impl Plan {
     /// Tasks for the GPU and for the CPU. Without a GPU all are the CPU's,
     /// whatever was ordered.
     fn tasks(&self) -> (usize, usize) {
-        let tasks = self.workload.task_count;
-        match self.machine.gpu() {
-            Some(_) => self.decision.strategy.shares(tasks),
-            None => (0, tasks),
-        }
+        let cpu = self.shares.first().map_or(0, |cpu| cpu.tasks);
+        (self.workload.task_count - cpu, cpu)
     }
 
-    /// Tasks for each GPU, where there are several and it is known what each has.
-    fn gpu_tasks(&self) -> Option<Vec<(&str, usize)>> {
-        let (tasks, gpus) = (self.tasks().0, &self.machine.gpus);
-        let parts = &self.decision.chosen()?.gpu_parts;
-        let all: f64 = parts.iter().sum();
-        if gpus.len() < 2 || parts.len() != gpus.len() || all <= 0.0 {
-            return None;
-        }
-        let (mut before, mut given) = (0.0, 0);
-        let each = gpus.iter().zip(parts).map(|(gpu, part)| {
-            before += part;
-            let until = whole(tasks as f64 * (before / all).min(1.0));
-            let own = until - given;
-            given = until;
-            (gpu.name.as_str(), own)
-        });
-        Some(each.collect())
+    /// The share of each GPU, where there are several and it is known what each has.
+    fn gpu_shares(&self) -> Option<&[Share]> {
+        let (_, gpus) = self.shares.split_first()?;
+        (gpus.len() > 1 && self.tasks().0 > 0).then_some(gpus)
     }
 
     /// Why, in sentences.
@@ -101,58 +87,60 @@ impl Plan {
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a part of a count"
-)]
-fn whole(tasks: f64) -> usize {
-    tasks.round().max(0.0) as usize
-}
-
 impl Comparison {
-    /// Would a GPU help? A line.
+    /// Would a GPU help? The described machine with its GPUs against its own CPU; the CPUs of
+    /// both machines are compared in a sentence of their own.
     fn answer(&self) -> String {
-        let (here, there) = (self.here.free(), self.described.free());
+        let there = self.described.free();
         let why = match there.basis {
             Basis::Rule(stage) => format!(" ({stage})"),
             _ => String::new(),
         };
+        let [there_alone, here_alone] = [there, self.here.free()].map(|decision| {
+            let [cpu, ..] = &decision.candidates;
+            cpu.predicted_ns.filter(|ns| *ns > 0.0)
+        });
         let said = if self.described.machine.gpu().is_none() {
             "The described machine has no GPU".to_owned()
         } else if there.strategy == ExecutionStrategy::CpuOnly {
             format!("No: there too the work stays on the CPU{why}")
         } else {
-            match (here.predicted_ns(), there.predicted_ns()) {
-                (Some(here_ns), Some(there_ns)) if here_ns > 0.0 && there_ns > 0.0 => {
-                    let [alone, ..] = &there.candidates;
-                    times(here_ns, there_ns, alone.predicted_ns)
+            match (there.predicted_ns(), there_alone) {
+                (Some(ns), Some(alone)) if ns > 0.0 => {
+                    let yes = if ns < alone { "Yes" } else { "No" };
+                    let times = times(ns, alone);
+                    format!(
+                        "{yes}: there {} with it and {} without: {times}",
+                        unit::time(ns),
+                        unit::time(alone)
+                    )
                 }
                 _ => format!(
-                    "Yes, by the rule{why}: {} there; --task-time tells how much",
+                    "Yes, by the rule{why}: {} there; --task-time shows how much",
                     there.strategy
                 ),
             }
         };
-        format!("Would a GPU help? {said}.")
+        let cpus = here_alone
+            .zip(there_alone)
+            .map_or_else(String::new, |(here, there)| {
+                let (this, that) = (unit::time(here), unit::time(there));
+                format!(
+                    " The CPU alone: {that} there and {this} here: {}.",
+                    times(there, here)
+                )
+            });
+        format!("Would a GPU help? {said}.{cpus}")
     }
 }
 
-/// How the times compare: here, there, and there without its GPU.
-fn times(here_ns: f64, there_ns: f64, alone_ns: Option<f64>) -> String {
-    let alone = alone_ns.map_or_else(String::new, |ns| {
-        format!(" ({} without it)", unit::time(ns))
-    });
-    let (yes, times, fast) = match here_ns > there_ns {
-        true => ("Yes", here_ns / there_ns, "fast"),
-        false => ("No", there_ns / here_ns, "slow"),
+/// How many times as fast, or as slow, the first is.
+fn times(ns: f64, other: f64) -> String {
+    let (times, fast) = match ns <= other {
+        true => (other / ns, "fast"),
+        false => (ns / other, "slow"),
     };
-    format!(
-        "{yes}: {} there{alone}, {} here: {} times as {fast}",
-        unit::time(there_ns),
-        unit::time(here_ns),
-        unit::count(times)
-    )
+    format!("{} times as {fast}", unit::count(times))
 }
 
 pub(crate) use chain::{ChainPlan, write_chain};

@@ -75,6 +75,17 @@ impl Spent {
 fn add_why(plan: &Plan, page: &mut Page) {
     let names = std::iter::once("why").chain(std::iter::repeat(""));
     page.facts(names.zip(plan.reasoning()));
+    let shares = plan.shares.iter().filter(|share| share.tasks > 0);
+    let shares: Vec<_> = shares
+        .filter_map(|share| {
+            let time = unit::time(share.predicted_ns?);
+            let tasks = plural(share.tasks as u64, "task");
+            Some(format!("{}: {tasks} in {time}", share.device))
+        })
+        .collect();
+    if shares.len() > 1 {
+        page.facts([("shares", shares.join("; "))]);
+    }
     let resources = [Resource::Energy, Resource::Cost].map(Spent);
     let is_known = |told: &Spent| {
         plan.candidates()
@@ -113,11 +124,11 @@ fn add_why(plan: &Plan, page: &mut Page) {
 fn work(plan: &Plan) -> String {
     let (gpu, cpu) = plan.tasks();
     let tasks = |tasks: usize| plural(tasks as u64, "task");
-    let on_gpus = match plan.gpu_tasks() {
+    let on_gpus = match plan.gpu_shares() {
         Some(each) => {
-            let each = each.iter().filter(|(_, tasks)| *tasks > 0);
+            let each = each.iter().filter(|share| share.tasks > 0);
             let each: Vec<String> = each
-                .map(|(gpu, each)| format!("{} on {gpu}", tasks(*each)))
+                .map(|share| format!("{} on {}", tasks(share.tasks), share.device))
                 .collect();
             each.join(", ")
         }
