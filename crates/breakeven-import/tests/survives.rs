@@ -4,7 +4,7 @@
 use std::io::{Cursor, Write as _};
 
 use breakeven_import::{Imported, Options, count_ns, read_from};
-use breakeven_profile::file::FileErrorKind;
+use breakeven_profile::file::{self, FileErrorKind};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -185,6 +185,18 @@ fn an_impossible_duration_or_event_is_left_out_with_its_place() {
     let note = "4 event(s) left out: they have no time, or one that is not possible; the first \
                 is traceEvents[1]";
     assert_eq!(notes(&trace), [note]);
+}
+
+#[test]
+fn a_beginning_far_from_all_others_does_not_change_when_it_is_written() {
+    let trace = read_bytes(
+        r#"[{"ph": "X", "name": "a", "ts": 0.001, "dur": 10}, {"ph": "X", "name": "a", "ts": 452166075029234.308, "dur": 2}]"#,
+    );
+    let mut written = Vec::new();
+    file::write_to(&trace.profile, &mut written).expect("a profile that can be written");
+    let again = file::read_from(&written[..], "file").expect("a profile that can be read");
+    assert_eq!(again, trace.profile);
+    assert_eq!(trace.profile.timeline.expect("events").dropped, 1);
 }
 
 #[test]

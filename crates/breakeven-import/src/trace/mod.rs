@@ -31,6 +31,10 @@ const TRACKS: usize = 1 << 16;
 /// Devices whose activity is followed.
 const DEVICES: usize = 64;
 
+/// The farthest from its first event that an event of a timeline begins, ns: 2^53, as a
+/// profile file has numbers.
+const FARTHEST_NS: u64 = 1 << 53;
+
 /// Bytes of the names on a timeline.
 const TIMELINE_BYTES: usize = 64 << 20;
 
@@ -194,6 +198,9 @@ impl Trace {
         let (own, stacks) = self.nesting.finish(name, notes);
         let begin = self.begin.unwrap_or_default();
         let (mut events, mut dropped) = self.newest.into_events();
+        let all = events.len();
+        events.retain(|event| event.start.abs_diff(begin) <= FARTHEST_NS);
+        dropped += (all - events.len()) as u64;
         let mut room = TIMELINE_BYTES;
         let bytes = |event: &Recent| operations.name_of(event.operation).len();
         let kept = (events.iter().rev()).take_while(|event| {
