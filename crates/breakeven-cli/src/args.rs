@@ -22,8 +22,8 @@ pub(crate) use compare::{CompareArgs, CompareFormat};
 pub(crate) use describe::{CompletionsArgs, ManArgs};
 pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use history::{
-    AddArgs, AnnotateArgs, BranchArgs, ChangesArgs, ExportSeriesArgs, HistoryArgs, HistoryCommand,
-    ListArgs, SensitivityArgs, SeriesFormat, ShowSeriesArgs,
+    AddArgs, AnnotateArgs, BranchArgs, ChangesArgs, EntryArgs, ExportSeriesArgs, HistoryArgs,
+    HistoryCommand, ListArgs, SensitivityArgs, SeriesFormat, ShowSeriesArgs,
 };
 pub(crate) use import::ImportArgs;
 pub(crate) use input::InputArgs;

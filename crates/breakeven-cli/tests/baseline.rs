@@ -54,19 +54,22 @@ fn several_profiles_become_one() {
 }
 
 #[test]
-fn a_baseline_with_nothing_in_common_is_replaced_all_the_same() {
+fn a_baseline_of_other_operations_is_not_replaced() {
     let directory = directory();
     write(directory.path(), "one.json", &[steady("f", 1e6)]);
     write(directory.path(), "two.json", &[steady("g", 1e6)]);
     within(&directory, "baseline accept one.json").quietly(0);
-    let said = within(&directory, "baseline accept two.json")
-        .quietly(0)
-        .stdout;
-    assert_snapshot!(said, @r"
-    not compared with the old baseline: no operation is on both sides: the baseline has f on cpu, and the current side g on cpu; an operation is identified by name, device and size
-
-    breakeven-baseline.json: written
-    ");
+    let path = directory.path().join("breakeven-baseline.json");
+    let before = fs::read(&path).unwrap();
+    let said = within(&directory, "baseline accept two.json").refusal();
+    assert_snapshot!(said, @"error: breakeven-baseline.json: is the baseline of other operations, and stays: no operation is on both sides: the baseline has f on cpu, and the current side g on cpu; an operation is identified by name, device and size; delete the file to begin anew, or name another (--baseline)");
+    within(&directory, "baseline accept two.json --dry-run").refusal();
+    assert_eq!(fs::read(&path).unwrap(), before);
+    within(
+        &directory,
+        "baseline accept two.json --baseline two-baseline.json",
+    )
+    .quietly(0);
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn what_changed_when_and_what_is_still_there() {
     assert_eq!(list.lines().count(), 41, "{list}");
     // The gate is about alerts, and accepting one closes it.
     run("history changes --gate", 1);
-    assert_snapshot!(run("history annotate c025 more-accurate --accept", 0), @"accepted entry 26");
+    assert_snapshot!(run("history annotate --at c025 more-accurate --accept", 0), @"accepted entry 26: c025, 2026-03-26 12:00, 2 operation(s)");
     run("history changes --gate", 0);
     assert_snapshot!("accepted", run("history changes decode", 0));
 }
@@ -77,7 +77,7 @@ fn values_and_entries_are_exported() {
     let json: serde_json::Value =
         serde_json::from_str(&run("history export --format json")).unwrap();
     assert_eq!(json[1]["points"][39]["commit"], "c039");
-    run("history export --entry c039 -o back.json");
+    run("history export --entry 40 -o back.json");
     let read = |name: &str| breakeven_profile::file::read(&directory.path().join(name)).unwrap();
     assert_eq!(read("back.json").operations, read("new.json").operations);
     let json = run("history changes --format json");
@@ -109,11 +109,115 @@ fn one_run(ns: f64) -> String {
 }
 
 #[test]
-fn an_entry_is_taken_out_again() {
-    let directory = forty();
+fn a_number_removes_one_entry_and_says_which() {
+    let directory = directory();
+    for (number, hash) in ["aaaa", "1f00", "12ab", "12cd"].into_iter().enumerate() {
+        write(directory.path(), "new.json", &[steady("f", 1e6)]);
+        let added = format!(
+            "history add new.json --at {hash} --date 2026-03-0{}T12:00:00Z",
+            number + 1
+        );
+        within(&directory, &added).quietly(0);
+    }
     let run = |line: &str| within(&directory, line).quietly(0).stdout;
-    assert_snapshot!(run("history remove c039"), @"removed entry 40");
-    assert!(!run("history list").contains("c039"));
+    let refused = |line: &str| within(&directory, line).refusal();
+    assert_snapshot!(run("history remove 1"), @"removed entry 1: aaaa, 2026-03-01 12:00, 1 operation(s)");
+    assert_snapshot!(run("history remove --at 1f"), @"removed entry 2: 1f00, 2026-03-02 12:00, 1 operation(s)");
+    // Two commits begin with 12.
+    let several = refused("history remove --at 12");
+    assert_snapshot!(several, @r#"error: "12" names 2 entries, which `breakeven history list` shows; give the number of one, or --all"#);
+    assert_eq!(refused("history annotate --at 12 fine --accept"), several);
+    assert_eq!(run("history list").lines().count(), 3);
+    assert_snapshot!(run("history annotate 3 fine --accept"), @"accepted entry 3: 12ab, 2026-03-03 12:00, 1 operation(s)");
+    assert_snapshot!(run("history remove --at 12 --all"), @r"
+    removed entry 3: 12ab, 2026-03-03 12:00, 1 operation(s)
+    removed entry 4: 12cd, 2026-03-04 12:00, 1 operation(s)
+    ");
+    assert_snapshot!(refused("history remove 12cd"), @r"
+    error: invalid value '12cd' for '[ENTRY]': give the number of an entry, as `breakeven history list` has it (a commit: --at)
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(refused("history remove 9"), @"error: there is no such entry in the history; `breakeven history list` names all");
+    for line in [
+        "history remove",
+        "history annotate fine",
+        "history remove 1 --all",
+    ] {
+        refused(line);
+    }
+}
+
+#[test]
+fn several_profiles_of_a_commit_are_the_runs_of_one_entry() {
+    let directory = directory();
+    for (name, ms) in [("a.json", 1.0), ("b.json", 1.1), ("c.json", 1.2)] {
+        write(directory.path(), name, &[one_run(ms * 1e6)]);
+    }
+    let run = |line: &str| within(&directory, line).quietly(0).stdout;
+    assert_snapshot!(run("history add a.json b.json c.json --at c0 --branch main"), @"a.json, b.json, c.json: added as entry 1 of c0, 1 operation(s)");
+    let again = run("history add a.json b.json c.json --at c0 --branch main");
+    assert!(again.contains("is there already as entry 1"), "{again}");
+    let json: serde_json::Value =
+        serde_json::from_str(&run("history export --format json")).unwrap();
+    let points = json[0]["points"].as_array().unwrap();
+    assert_eq!((points.len(), &points[0]["runs"]), (1, &3.into()));
+    assert_eq!(points[0]["value_ns"], 1.1e6);
+}
+
+#[test]
+fn the_gate_fails_on_an_operation_that_failed_in_the_newest_entry() {
+    let directory = forty();
+    within(&directory, "history annotate --at c025 wanted --accept").quietly(0);
+    let crashed = r#"{"name": "encode", "failure": {"kind": "crash", "message": "signal 11"}}"#;
+    add(&directory, 40, &[steady("decode", 9e6), crashed.to_owned()]);
+    let failed = within(&directory, "history changes --gate --open").quietly(1);
+    assert_snapshot!(failed.stdout);
+    within(&directory, "history changes decode --gate").quietly(0);
+    let json = within(&directory, "history changes encode --open --format json").quietly(0);
+    assert_snapshot!(json.stdout);
+    // It is over once it works again.
+    add(
+        &directory,
+        41,
+        &[steady("decode", 9e6), steady("encode", 3e6)],
+    );
+    within(&directory, "history changes --gate").quietly(0);
+}
+
+#[test]
+fn entries_of_detached_checkouts_are_not_mixed_with_those_of_a_branch() {
+    let directory = directory();
+    for number in 0..40u32 {
+        let (branch, ns) = match number % 4 {
+            0 => ("topic", 2e6),
+            _ => ("", 1e6),
+        };
+        let noise = 1.0 + 0.01 * f64::from(number * 7_919 % 13) / 13.0;
+        write(directory.path(), "new.json", &[one_run(ns * noise)]);
+        let added = format!("history add new.json --at c{number:03} --branch={branch}");
+        let date = format!("--date 2026-03-01T12:{number:02}:00Z");
+        within(&directory, &format!("{added} {date}")).quietly(0);
+    }
+    let run = |line: &str, code| within(&directory, line).quietly(code).stdout;
+    run("history changes --gate", 0);
+    let shown = run("history show decode --format json", 0);
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(shown["series"][0]["points"].as_array().unwrap().len(), 30);
+    run("history show decode --branch topic", 0);
+    // The noise is that of the detached entries, not the difference between branches.
+    write(directory.path(), "old.json", &[one_run(1e6)]);
+    write(directory.path(), "slow.json", &[one_run(1.2e6)]);
+    run(
+        "compare old.json slow.json --gate --history breakeven-history.db",
+        1,
+    );
+    run(
+        "report old.json --history breakeven-history.db -o report.html",
+        0,
+    );
+    let page = fs::read_to_string(directory.path().join("report.html")).unwrap();
+    assert!(page.contains("c039") && !page.contains("c036"));
 }
 
 #[test]
@@ -123,7 +227,8 @@ fn wrong_use_is_told() {
         "history show --database none.db",
         "history show decod",
         "history show --branch topic",
-        "history annotate c999 text",
+        "history annotate --at c999 text",
+        "history export --entry 99 -o x.json",
         "history export --entry c00 -o x.json",
         "history changes --database new.json",
         "history add new.json --date yesterday",

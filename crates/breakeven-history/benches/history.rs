@@ -8,7 +8,7 @@
 
 use std::time::Instant;
 
-use breakeven_history::{At, History, Sensitivity, changes};
+use breakeven_history::{At, Branches, History, Sensitivity, changes};
 use breakeven_profile::profile::{Operation, Profile, Run};
 use rand::{RngExt as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -57,7 +57,7 @@ fn main() {
     drop(history);
     let start = Instant::now();
     let history = History::open(&path).expect("a history");
-    let loaded = history.load(None).expect("it can be read");
+    let loaded = history.load(&Branches::All).expect("it can be read");
     metric("history_load", start.elapsed().as_secs_f64(), "s");
     let found = changes(&loaded, &Sensitivity::default());
     metric("history_changes", start.elapsed().as_secs_f64(), "s");

@@ -1,6 +1,6 @@
 //! Where series changed, and which of these changes ask for attention.
 
-use breakeven_stats::{ChangePoint, change_points};
+use breakeven_stats::{ChangePoint, change_points, mean_interval};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -8,6 +8,10 @@ use crate::load::{Loaded, Point, Series};
 
 /// Confidence level of a change's interval.
 const LEVEL: f64 = 0.95;
+
+/// Level of the interval that the newest value must lie above: among 50 operations at most
+/// one night in forty has one above by chance.
+const SURE: f64 = 0.999;
 
 /// From which size on a change counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -102,57 +106,88 @@ fn of_series(
     let points = &series.points;
     let logs: Vec<f64> = points.iter().map(|point| point.value_ns.ln()).collect();
     // Times above zero have finite logarithms.
-    let found = change_points(&logs, LEVEL).unwrap_or_default();
-    let made = found.changes.iter().map(|change| Change {
-        series: number,
-        index: change.index,
-        before: points[change.index - 1].clone(),
-        after: points[change.index].clone(),
-        direction: match change.after > change.before {
-            true => Direction::Regression,
-            false => Direction::Improvement,
-        },
-        state: ChangeState::Open,
-        levels_ns: [change.before.exp(), change.after.exp()],
-        ratio: (change.after - change.before).exp(),
-        interval: Some(change.step.map(f64::exp)),
-    });
-    let counts = |change: &Change| {
-        change.ratio >= 1.0 + sensitivity.threshold
-            || change.ratio.recip() >= 1.0 + sensitivity.threshold
+    let found = change_points(&logs, LEVEL).unwrap_or_default().changes;
+    let margin = sensitivity.threshold.ln_1p();
+    let mut changes = Vec::new();
+    // The level that later ones are compared with, and the one before the last regression.
+    let mut mark = Level {
+        log: found.first().map_or(0.0, |first| first.before),
+        last: found.first().map_or(0, |first| first.index - 1),
+        variance: 0.0,
     };
-    let mut changes: Vec<Change> = made.filter(counts).collect();
-    for index in 0..changes.len() {
-        changes[index].state = state(loaded, &changes, index, sensitivity);
+    let mut base = mark;
+    for (place, change) in found.iter().enumerate() {
+        let variance = ((change.step[1] - change.step[0]) / 2.0).powi(2);
+        mark.variance += variance;
+        let old = match (change.after - change.before).abs() >= margin {
+            true => Level {
+                log: change.before,
+                last: change.index - 1,
+                variance,
+            },
+            // Small steps in a row may be a large one.
+            false => mark,
+        };
+        let step = change.after - old.log;
+        let later = &found[place + 1..];
+        if step.abs() < margin {
+            if change.after - base.log <= margin {
+                mark = base;
+            }
+            continue;
+        }
+        let lower = if old.log < mark.log { old } else { mark };
+        mark = Level {
+            log: change.after,
+            last: later.first().map_or(points.len(), |next| next.index) - 1,
+            variance: 0.0,
+        };
+        let after = &points[change.index];
+        let back = later.iter().find(|later| later.after - lower.log <= margin);
+        let (direction, state) = match (step > 0.0, back) {
+            (false, _) => (Direction::Improvement, ChangeState::Improved),
+            (true, Some(back)) => (Direction::Regression, ChangeState::Recovered(back.index)),
+            (true, None) if loaded.entry(after).accepted => {
+                (Direction::Regression, ChangeState::Accepted)
+            }
+            (true, None) => (Direction::Regression, ChangeState::Open),
+        };
+        if direction == Direction::Regression {
+            base = lower;
+        } else if mark.log < base.log {
+            base = mark;
+        }
+        let reach = old.variance.sqrt();
+        changes.push(Change {
+            series: number,
+            index: change.index,
+            before: points[old.last].clone(),
+            after: after.clone(),
+            direction,
+            state,
+            levels_ns: [old.log.exp(), change.after.exp()],
+            ratio: step.exp(),
+            interval: Some([step - reach, step + reach].map(f64::exp)),
+        });
     }
-    changes.extend(newest(number, series, &found.changes, sensitivity));
+    changes.extend(newest(number, series, &found, sensitivity));
     changes
 }
 
-/// A regression is recovered at the first later change after which the level is within
-/// the threshold of what it was before.
-fn state(
-    loaded: &Loaded,
-    changes: &[Change],
-    index: usize,
-    sensitivity: &Sensitivity,
-) -> ChangeState {
-    let change = &changes[index];
-    let good = change.levels_ns[0] * (1.0 + sensitivity.threshold);
-    let mut later = changes[index + 1..].iter();
-    if change.direction == Direction::Improvement {
-        ChangeState::Improved
-    } else if let Some(back) = later.find(|later| later.levels_ns[1] <= good) {
-        ChangeState::Recovered(back.index)
-    } else if loaded.entry(&change.after).accepted {
-        ChangeState::Accepted
-    } else {
-        ChangeState::Open
-    }
+/// A level that later ones are compared with.
+#[derive(Clone, Copy)]
+struct Level {
+    /// Its logarithm.
+    log: f64,
+    /// Index of its last point.
+    last: usize,
+    /// Sum of the squares of half the intervals of all steps since.
+    variance: f64,
 }
 
-/// The newest value, where it is worse than the level before it by the alert's factor and
-/// no change tells it yet: a change needs three values.
+/// The newest value, if it is worse than the level before it by the alert's factor and by
+/// more than the noise of that level explains, and no change shows it yet: a change needs
+/// three values.
 fn newest(
     number: usize,
     series: &Series,
@@ -162,11 +197,19 @@ fn newest(
     let (last, earlier) = series.points.split_last()?;
     let from = found.last().map_or(0, |change| change.index);
     let level = earlier.get(from..).filter(|level| !level.is_empty())?;
-    let mut level: Vec<f64> = level.iter().map(|point| point.value_ns).collect();
-    level.sort_by(f64::total_cmp);
-    let level = level[level.len() / 2];
+    let mut values: Vec<f64> = level.iter().map(|point| point.value_ns).collect();
+    values.sort_by(f64::total_cmp);
+    let level = values[values.len() / 2];
     let ratio = last.value_ns / level;
-    (ratio >= sensitivity.factor).then(|| Change {
+    // The value before may belong to the same change.
+    let usual = values
+        .iter()
+        .filter(|value| **value < level * sensitivity.factor);
+    let logs: Vec<f64> = usual.map(|value| value.ln()).collect();
+    // The interval of the next value: √(n + 1) times that of the mean.
+    let [low, high] = mean_interval(&logs, SURE).ok()?;
+    let most = f64::midpoint(low, high) + (high - low) / 2.0 * (logs.len() as f64 + 1.0).sqrt();
+    (ratio >= sensitivity.factor && last.value_ns.ln() > most).then(|| Change {
         series: number,
         index: earlier.len(),
         before: earlier[earlier.len() - 1].clone(),

@@ -4,7 +4,7 @@
 //! [`History`] keeps and reads, [`changes`] computes and reads no file.
 //!
 //! ```
-//! use breakeven_history::{At, History, Sensitivity, changes};
+//! use breakeven_history::{At, Branches, History, Sensitivity, changes};
 //! use breakeven_profile::profile::{Operation, Profile, Run};
 //!
 //! let directory = tempfile::tempdir()?;
@@ -18,7 +18,7 @@
 //!     let commit = Some(format!("commit {day}"));
 //!     history.add(&profile, &At { commit, ..At::default() })?;
 //! }
-//! let loaded = history.load(None)?;
+//! let loaded = history.load(&Branches::All)?;
 //! let found = changes(&loaded, &Sensitivity::default());
 //! assert_eq!(loaded.entry(&found[0].after).commit.as_deref(), Some("commit 25"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -38,5 +38,5 @@ pub use add::{Added, At};
 pub use changes::{Change, ChangeState, Direction, Sensitivity, changes};
 pub use database::{History, is_history};
 pub use error::HistoryError;
-pub use load::{Entry, Loaded, Point, Series};
+pub use load::{Branches, Entry, Failed, Loaded, Point, Series};
 pub use turns::{Turn, turns};

@@ -1,15 +1,24 @@
 //! Reading entries, series and whole profiles.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use breakeven_profile::profile::{Environment, OperationKey, Profile};
-use rusqlite::OptionalExtension;
+use breakeven_profile::profile::{Environment, Failure, OperationKey, Profile};
+use rusqlite::{OptionalExtension, params};
 use serde::Serialize;
 
 use crate::database::History;
 use crate::error::HistoryError;
 use crate::machine::describe;
 use crate::packed::unpack;
+
+/// Whose entries are read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Branches {
+    /// Those of all branches.
+    All,
+    /// Those of a branch; `None` is those of no branch, as a detached checkout adds them.
+    Of(Option<String>),
+}
 
 /// A profile that was added.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,6 +39,18 @@ pub struct Entry {
     pub notes: Vec<String>,
     /// True where somebody accepted what changed here.
     pub accepted: bool,
+}
+
+/// An operation that failed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Failed {
+    /// What failed.
+    #[serde(flatten)]
+    pub operation: OperationKey,
+    /// In which entry.
+    pub entry: Entry,
+    /// Why.
+    pub failure: Failure,
 }
 
 /// An operation's values on one machine, in the order of the commits.
@@ -63,7 +84,7 @@ pub struct Point {
     pub runs: u64,
 }
 
-/// Entries and series of a branch.
+/// Entries and series.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Loaded {
     /// In the order of time.
@@ -91,22 +112,26 @@ impl Series {
 }
 
 impl History {
-    /// The entries of a branch, or all, in the order of time.
+    /// Entries in the order of time.
     ///
     /// # Errors
     ///
     /// [`HistoryError`].
-    pub fn entries(&self, branch: Option<&str>) -> Result<Vec<Entry>, HistoryError> {
+    pub fn entries(&self, of: &Branches) -> Result<Vec<Entry>, HistoryError> {
+        let branch = match of {
+            Branches::All => None,
+            Branches::Of(branch) => Some(branch),
+        };
         let read = || -> rusqlite::Result<Vec<Entry>> {
             let mut entries = self.connection.prepare(
                 "SELECT entry.id, entry.time, commit_id, branch, description, operations,
                      (SELECT group_concat(text, char(10)) FROM note WHERE note.entry = entry.id),
                      (SELECT max(accepted) FROM note WHERE note.entry = entry.id)
                  FROM entry JOIN machine ON machine.id = entry.machine
-                 WHERE ?1 IS NULL OR branch = ?1
+                 WHERE ?1 OR branch IS ?2
                  ORDER BY entry.time, entry.id",
             )?;
-            let rows = entries.query_map([branch], |row| {
+            let rows = entries.query_map(params![branch.is_none(), branch], |row| {
                 let notes: Option<String> = row.get(6)?;
                 let accepted: Option<bool> = row.get(7)?;
                 Ok(Entry {
@@ -128,27 +153,29 @@ impl History {
         read().map_err(|error| self.told(&error))
     }
 
-    /// The branch with the most entries: the one whose series are looked at unless another
-    /// is asked for.
+    /// The branch with the most entries, or none if most are of none: the one whose series
+    /// are read unless another is asked for.
     ///
     /// # Errors
     ///
     /// [`HistoryError`].
-    pub fn main_branch(&self) -> Result<Option<String>, HistoryError> {
+    pub fn main_branch(&self) -> Result<Branches, HistoryError> {
         let most =
             "SELECT branch FROM entry GROUP BY branch ORDER BY count(*) DESC, min(id) LIMIT 1";
         let read = self.connection.query_row(most, [], |row| row.get(0));
-        let branch = read.optional().map(Option::flatten);
+        let branch = read
+            .optional()
+            .map(|branch| branch.map_or(Branches::All, Branches::Of));
         branch.map_err(|error| self.told(&error))
     }
 
-    /// Entries and series of a branch, or of all.
+    /// Entries and their series.
     ///
     /// # Errors
     ///
     /// [`HistoryError`].
-    pub fn load(&self, branch: Option<&str>) -> Result<Loaded, HistoryError> {
-        let entries = self.entries(branch)?;
+    pub fn load(&self, of: &Branches) -> Result<Loaded, HistoryError> {
+        let entries = self.entries(of)?;
         let places: HashMap<i64, usize> = (entries.iter().enumerate())
             .map(|(place, entry)| (entry.id, place))
             .collect();
@@ -237,20 +264,41 @@ impl History {
         unpack(&packed).map_err(|error| self.damaged(format!("entry {entry}: {error}")))
     }
 
-    /// The profiles of the latest entries of a branch, or of all, that were measured on such
-    /// a machine, oldest first.
+    /// The operations that failed in the newest entry of each machine.
+    ///
+    /// # Errors
+    ///
+    /// [`HistoryError`].
+    pub fn failed(&self, entries: &[Entry]) -> Result<Vec<Failed>, HistoryError> {
+        let by_machine = entries.iter().map(|entry| (&entry.machine, entry));
+        let newest: BTreeMap<&String, &Entry> = by_machine.collect();
+        let mut failed = Vec::new();
+        for entry in newest.into_values() {
+            for operation in self.profile(entry.id)?.operations {
+                let (key, entry) = (operation.key(), entry.clone());
+                failed.extend(operation.failure.map(|failure| Failed {
+                    operation: key,
+                    entry,
+                    failure,
+                }));
+            }
+        }
+        Ok(failed)
+    }
+
+    /// The profiles of the latest entries that were measured on such a machine, oldest first.
     ///
     /// # Errors
     ///
     /// [`HistoryError`].
     pub fn latest(
         &self,
-        branch: Option<&str>,
+        of: &Branches,
         environment: &Environment,
         most: usize,
     ) -> Result<Vec<Profile>, HistoryError> {
         let machine = describe(environment);
-        let mut entries = self.entries(branch)?;
+        let mut entries = self.entries(of)?;
         entries.retain(|entry| entry.machine == machine);
         let latest = &entries[entries.len().saturating_sub(most)..];
         latest.iter().map(|entry| self.profile(entry.id)).collect()

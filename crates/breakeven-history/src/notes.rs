@@ -5,33 +5,9 @@ use rusqlite::params;
 
 use crate::database::History;
 use crate::error::HistoryError;
+use crate::load::Entry;
 
 impl History {
-    /// The entries that a commit (its beginning is enough) or a number names.
-    ///
-    /// # Errors
-    ///
-    /// [`HistoryError::Unknown`] where there is none.
-    pub fn named(&self, name: &str) -> Result<Vec<i64>, HistoryError> {
-        let read = || -> rusqlite::Result<Vec<i64>> {
-            let mut found = self.connection.prepare(
-                "SELECT id FROM entry
-                 WHERE substr(commit_id, 1, length(?1)) = ?1 OR CAST(id AS TEXT) = ?1
-                 ORDER BY id",
-            )?;
-            found.query_map([name], |row| row.get(0))?.collect()
-        };
-        let found = read().map_err(|error| self.told(&error))?;
-        match found.is_empty() || name.is_empty() {
-            true => Err(HistoryError::Unknown {
-                what: "entry or commit",
-                name: name.to_owned(),
-                hint: "`breakeven history list` names all",
-            }),
-            false => Ok(found),
-        }
-    }
-
     /// Says something of entries. What changed at an accepted one is no alert.
     ///
     /// # Errors
@@ -39,7 +15,7 @@ impl History {
     /// [`HistoryError`].
     pub fn annotate(
         &mut self,
-        entries: &[i64],
+        entries: &[Entry],
         text: &str,
         accepted: bool,
     ) -> Result<(), HistoryError> {
@@ -50,7 +26,7 @@ impl History {
             for entry in entries {
                 to.execute(
                     "INSERT INTO note (entry, time, text, accepted) VALUES (?1, ?2, ?3, ?4)",
-                    params![entry, time, text, accepted],
+                    params![entry.id, time, text, accepted],
                 )?;
             }
             Ok(())
@@ -62,11 +38,11 @@ impl History {
     /// # Errors
     ///
     /// [`HistoryError`].
-    pub fn remove(&mut self, entries: &[i64]) -> Result<(), HistoryError> {
+    pub fn remove(&mut self, entries: &[Entry]) -> Result<(), HistoryError> {
         self.write(|to| {
             for entry in entries {
                 // Points and notes go with it.
-                to.execute("DELETE FROM entry WHERE id = ?1", [entry])?;
+                to.execute("DELETE FROM entry WHERE id = ?1", [entry.id])?;
             }
             Ok(())
         })

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use breakeven_history::{At, History, HistoryError, Sensitivity, changes, is_history};
+use breakeven_history::{At, Branches, History, HistoryError, Sensitivity, changes, is_history};
 use rusqlite::Connection;
 
 use crate::support::{commit, place, profile};
@@ -73,7 +73,7 @@ fn a_damaged_file_is_an_error_or_still_whole() {
     let damaged = folder.path().join("damaged.db");
     let use_all = || -> Result<(), HistoryError> {
         let mut history = History::open(&damaged)?;
-        let loaded = history.load(None)?;
+        let loaded = history.load(&Branches::All)?;
         changes(&loaded, &Sensitivity::default());
         for entry in &loaded.entries {
             history.profile(entry.id)?;

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use breakeven_history::{Added, At, History, HistoryError};
+use breakeven_history::{Added, At, Branches, History, HistoryError};
 use breakeven_profile::profile::{Profile, Stack};
 
 use crate::support::{commit, on, place, profile};
@@ -39,7 +39,7 @@ fn the_same_profile_of_a_commit_is_added_once() {
     // Another commit may have the very same times.
     let other = history.add(&profile(&[("f", 1.0)]), &commit(1)).unwrap();
     assert!(matches!(other, Added::New(_)));
-    assert_eq!(history.entries(None).unwrap().len(), 2);
+    assert_eq!(history.entries(&Branches::All).unwrap().len(), 2);
 }
 
 #[test]
@@ -62,8 +62,9 @@ fn series_are_in_the_order_of_commits_and_apart_by_machine() {
     history
         .add(&on("A", profile(&[("decode", 99.0)])), &branch)
         .unwrap();
-    assert_eq!(history.main_branch().unwrap().as_deref(), Some("main"));
-    let loaded = history.load(Some("main")).unwrap();
+    let main = Branches::Of(Some("main".to_owned()));
+    assert_eq!(history.main_branch().unwrap(), main);
+    let loaded = history.load(&main).unwrap();
     let series: Vec<(&str, Vec<f64>)> = (loaded.series.iter())
         .map(|series| {
             let values = series
@@ -78,11 +79,14 @@ fn series_are_in_the_order_of_commits_and_apart_by_machine() {
         .map(|point| loaded.entry(point).commit.clone().unwrap())
         .collect();
     assert_eq!(commits, ["c000", "c001", "c002"]);
-    assert_eq!(history.load(None).unwrap().series[0].points.len(), 4);
+    assert_eq!(
+        history.load(&Branches::All).unwrap().series[0].points.len(),
+        4
+    );
 }
 
 #[test]
-fn entries_are_named_annotated_and_removed() {
+fn entries_are_annotated_and_removed() {
     let (_folder, path) = place();
     let mut history = History::create(&path).unwrap();
     for number in 0..3 {
@@ -90,19 +94,44 @@ fn entries_are_named_annotated_and_removed() {
             .add(&profile(&[("f", 1.0 + number as f64)]), &commit(number))
             .unwrap();
     }
-    let named = history.named("c001").unwrap();
-    assert_eq!(named.len(), 1);
-    assert_eq!(history.named("c00").unwrap().len(), 3);
-    history.annotate(&named, "new\n compiler", true).unwrap();
-    let entries = history.entries(None).unwrap();
+    let named = &history.entries(&Branches::All).unwrap()[1..2];
+    history.annotate(named, "new\n compiler", true).unwrap();
+    let entries = history.entries(&Branches::All).unwrap();
     assert_eq!(entries[1].notes, ["new compiler"]);
     assert_eq!([entries[0].accepted, entries[1].accepted], [false, true]);
-    history.remove(&named).unwrap();
-    assert_eq!(history.load(None).unwrap().series[0].points.len(), 2);
-    for missing in ["c001", "", "%", "7"] {
-        let error = history.named(missing).unwrap_err();
-        assert!(matches!(error, HistoryError::Unknown { .. }), "{error}");
+    history.remove(named).unwrap();
+    let left = history.load(&Branches::All).unwrap();
+    let points = left.series[0].points.iter();
+    let commits: Vec<_> = points
+        .map(|point| left.entry(point).commit.as_deref())
+        .collect();
+    assert_eq!(commits, [Some("c000"), Some("c002")]);
+}
+
+#[test]
+fn entries_of_no_branch_are_a_series_of_their_own() {
+    let (_folder, path) = place();
+    let mut history = History::create(&path).unwrap();
+    for number in 0..5 {
+        let at = At {
+            branch: (number >= 3).then(|| "topic".to_owned()),
+            ..commit(number)
+        };
+        history
+            .add(&profile(&[("f", 1.0 + number as f64)]), &at)
+            .unwrap();
     }
+    let detached = history.main_branch().unwrap();
+    assert_eq!(detached, Branches::Of(None));
+    let points = |of: &Branches| history.load(of).unwrap().series[0].points.len();
+    assert_eq!([points(&detached), points(&Branches::All)], [3, 5]);
+    assert_eq!(
+        history
+            .latest(&detached, &Profile::default().environment, 50)
+            .unwrap()
+            .len(),
+        3
+    );
 }
 
 #[test]
@@ -136,13 +165,16 @@ fn writers_side_by_side_lose_nothing() {
                 for number in 0..15 {
                     let times = [("f", 1.0 + (writer * 100 + number) as f64)];
                     history.add(&profile(&times), &commit(number)).unwrap();
-                    history.load(None).unwrap();
+                    history.load(&Branches::All).unwrap();
                 }
             });
         }
     });
     let history = History::open(&path).unwrap();
-    assert_eq!(history.load(None).unwrap().series[0].points.len(), 60);
+    assert_eq!(
+        history.load(&Branches::All).unwrap().series[0].points.len(),
+        60
+    );
 }
 
 /// Where the process that is killed writes.
@@ -179,10 +211,10 @@ fn a_writer_that_is_killed_leaves_whole_entries() {
         child.wait().unwrap();
     }
     let history = History::open(&path).unwrap();
-    let entries = history.entries(None).unwrap();
+    let entries = history.entries(&Branches::All).unwrap();
     assert!(entries.len() >= 15);
     assert!(entries.iter().all(|entry| entry.operations == 50));
-    let loaded = history.load(None).unwrap();
+    let loaded = history.load(&Branches::All).unwrap();
     let points: usize = loaded.series.iter().map(|series| series.points.len()).sum();
     assert_eq!(points, 50 * entries.len());
     for entry in &entries {
@@ -191,5 +223,5 @@ fn a_writer_that_is_killed_leaves_whole_entries() {
 }
 
 fn entries(path: &std::path::Path) -> usize {
-    History::open(path).map_or(0, |history| history.entries(None).unwrap().len())
+    History::open(path).map_or(0, |history| history.entries(&Branches::All).unwrap().len())
 }

@@ -1,6 +1,6 @@
 //! Each change is told once, when it is opened and when it is closed.
 
-use breakeven_history::{Added, At, History, Sensitivity, turns};
+use breakeven_history::{Added, At, Branches, History, Sensitivity, turns};
 use proptest::prelude::*;
 
 use crate::support::{commit, place, profile};
@@ -17,7 +17,7 @@ fn told(levels: &[f64]) -> (Vec<usize>, Vec<usize>) {
             panic!("the same twice");
         };
         // A later entry of somebody else changes nothing of what this one did.
-        let loaded = history.load(None).unwrap();
+        let loaded = history.load(&Branches::All).unwrap();
         for turn in turns(&loaded, entry, &Sensitivity::default()) {
             assert_eq!(turn.change.series, 0);
             assert!(turn.change.is_alert());
@@ -81,7 +81,7 @@ fn entries_that_others_added_since_are_not_looked_at() {
         entries.push(entry);
     }
     // Both of two programs have added before either looks: one of them tells it.
-    let loaded = history.load(None).unwrap();
+    let loaded = history.load(&Branches::All).unwrap();
     let told = |entry: i64| turns(&loaded, entry, &Sensitivity::default()).len();
     assert_eq!(
         entries[18..]

@@ -70,8 +70,8 @@ pub(crate) struct CompareArgs {
     pub(crate) correction: Correction,
 
     /// Earlier profiles, oldest first, from which to learn how much the runs of each
-    /// operation differ; of a history (`breakeven history`, `data.js`) the latest
-    /// entries are read
+    /// operation differ; of a history the latest 50 entries are read (`breakeven
+    /// history`: of the same machine; `data.js`, which names no machines: of all)
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "plain_threshold")]
     pub(crate) history: Vec<PathBuf>,
 

@@ -24,7 +24,8 @@ pub(crate) struct HistoryArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum HistoryCommand {
-    /// Add profiles, each as an entry; the first one begins the history
+    /// Add profiles: those of one commit and machine are the runs of one entry; the first
+    /// one begins the history
     Add(AddArgs),
     /// List the entries
     List(ListArgs),
@@ -52,7 +53,7 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "COMMIT")]
     pub(crate) at: Option<String>,
 
-    /// Its branch [default: as git or the CI system tells]
+    /// Its branch, or '' for none [default: as git or the CI system tells]
     #[arg(long, value_name = "NAME")]
     pub(crate) branch: Option<String>,
 
@@ -68,7 +69,8 @@ pub(crate) struct AddArgs {
 /// The series to look at.
 #[derive(Debug, Args)]
 pub(crate) struct BranchArgs {
-    /// The branch to look at [default: the one with the most entries]
+    /// The branch to look at; '' is that of detached checkouts [default: the one with the
+    /// most entries]
     #[arg(long, value_name = "NAME", conflicts_with = "all_branches")]
     pub(crate) branch: Option<String>,
 
@@ -79,7 +81,7 @@ pub(crate) struct BranchArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Only the entries of this branch
+    /// Only the entries of this branch; '' is that of detached checkouts
     #[arg(long, value_name = "NAME")]
     pub(crate) branch: Option<String>,
 
@@ -124,7 +126,7 @@ pub(crate) struct ChangesArgs {
     #[arg(long)]
     pub(crate) open: bool,
 
-    /// Exit with code 1 where there is an alert
+    /// Exit with code 1 if there is an alert, or an operation failed in the newest entry
     #[arg(long)]
     pub(crate) gate: bool,
 
@@ -139,10 +141,27 @@ pub(crate) struct ChangesArgs {
     pub(crate) format: crate::args::PageFormat,
 }
 
+/// The entry that is meant.
 #[derive(Debug, Args)]
+pub(crate) struct EntryArgs {
+    /// The entry's number
+    #[arg(required_unless_present = "at", conflicts_with = "at", value_parser = number)]
+    pub(crate) entry: Option<i64>,
+
+    /// The commit of the entry instead; its beginning is enough
+    #[arg(long, value_name = "COMMIT")]
+    pub(crate) at: Option<String>,
+
+    /// Every entry of that commit, if it has several
+    #[arg(long, requires = "at")]
+    pub(crate) all: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(allow_missing_positional = true)]
 pub(crate) struct AnnotateArgs {
-    /// The entry's number, or the beginning of its commit
-    pub(crate) entry: String,
+    #[command(flatten)]
+    pub(crate) entry: EntryArgs,
 
     /// The note, one line
     pub(crate) text: String,
@@ -154,20 +173,15 @@ pub(crate) struct AnnotateArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RemoveArgs {
-    /// The entry's number, or the beginning of its commit
-    pub(crate) entry: String,
+    #[command(flatten)]
+    pub(crate) entry: EntryArgs,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportSeriesArgs {
-    /// The entry to write as a profile file: its number, or the beginning of its commit
-    #[arg(
-        long,
-        value_name = "ENTRY",
-        requires = "output",
-        conflicts_with = "format"
-    )]
-    pub(crate) entry: Option<String>,
+    /// The number of an entry to write as a profile file
+    #[arg(long, requires = "output", conflicts_with = "format")]
+    pub(crate) entry: Option<i64>,
 
     /// Format of the values: a line or an object for each operation and entry
     #[arg(long, value_enum, default_value_t)]
@@ -188,6 +202,12 @@ pub(crate) enum SeriesFormat {
     Csv,
     /// An object for each series
     Json,
+}
+
+/// The number of an entry.
+fn number(text: &str) -> Result<i64, String> {
+    let hint = "give the number of an entry, as `breakeven history list` has it (a commit: --at)";
+    text.parse().map_err(|_| hint.to_owned())
 }
 
 /// A factor above 1.

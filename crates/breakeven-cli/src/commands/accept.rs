@@ -73,6 +73,13 @@ fn changes(args: &AcceptArgs, current: &Profile) -> Result<Changes> {
     let baseline = file::read(&args.baseline)?;
     let (before, after) = (from_ref(&baseline), from_ref(current));
     let compared = compare(before, after, &Options::default());
+    if let Err(why @ CompareError::NothingInCommon { .. }) = compared {
+        let name = args.baseline.display();
+        bail!(
+            "{name}: is the baseline of other operations, and stays: {why}; delete the file to \
+             begin anew, or name another (--baseline)"
+        );
+    }
     Ok(compared.map(|comparison| {
         let verdict = hold_budgets(&comparison);
         let before = Source::of(from_ref(&args.baseline), before);

@@ -70,8 +70,8 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
 /// Entries of a history that tell how much runs differ.
 const ENTRIES: usize = 50;
 
-/// Earlier profiles, oldest first: those named, and of a history the latest ones of the
-/// same machine.
+/// Earlier profiles, oldest first: those named, and of a history the latest ones, of the
+/// same machine if it records machines.
 fn history(paths: &[PathBuf], current: &[Profile], input: &mut Input<'_>) -> Result<Vec<Profile>> {
     let mut profiles = Vec::new();
     for path in paths {
@@ -79,12 +79,12 @@ fn history(paths: &[PathBuf], current: &[Profile], input: &mut Input<'_>) -> Res
             (true, Some(current)) => {
                 let history = History::open(path)?;
                 let branch = history.main_branch()?;
-                let environment = &current.environment;
-                profiles.extend(history.latest(branch.as_deref(), environment, ENTRIES)?);
+                profiles.extend(history.latest(&branch, &current.environment, ENTRIES)?);
             }
             _ => {
                 let entries = input.read_history(path)?;
-                profiles.extend(entries.into_iter().map(|entry| entry.profile));
+                let older = entries.len().saturating_sub(ENTRIES);
+                profiles.extend(entries.into_iter().skip(older).map(|entry| entry.profile));
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use breakeven_history::{Change, ChangeState, Entry, Point, Series};
+use breakeven_history::{Change, ChangeState, Entry, Failed, Point, Series};
 use breakeven_judge::page::{Block, Column, Item, Page, Row, Table, Text, Tone};
 use breakeven_profile::unit;
 
@@ -39,6 +39,13 @@ fn name(entry: &Entry) -> String {
 fn minute(time: &str) -> String {
     let short = time.get(..16).unwrap_or(time);
     short.replace('T', " ")
+}
+
+/// An entry in a line: number, commit, time, operations.
+pub(crate) fn named(entry: &Entry) -> String {
+    let commit = entry.commit.as_deref().unwrap_or("no commit");
+    let (id, time, count) = (entry.id, minute(&entry.time), entry.operations);
+    format!("entry {id}: {commit}, {time}, {count} operation(s)")
 }
 
 /// The entries.
@@ -235,6 +242,18 @@ fn changes_page(found: &Found<'_>) -> Page {
         .filter(|change| change.is_alert())
         .count();
     let mut page = Page::default();
+    let failed = |failed: &Failed| Item {
+        head: vec![
+            Text::new(failed.operation.to_string(), Tone::Strong),
+            Text::new(format!("failed: {}", failed.failure), Tone::Bad),
+        ],
+        facts: vec![("at".to_owned(), name(&failed.entry).into())],
+    };
+    if !found.failed.is_empty() {
+        let count = found.failed.len();
+        page.heading(Text::new(format!("{count} operation(s) failed"), Tone::Bad));
+        page.items(found.failed.iter().map(failed).collect());
+    }
     page.heading(match (found.changes.len(), alerts) {
         (0, _) => Text::new("no changes", Tone::Good),
         (all, 0) => Text::new(format!("{all} change(s), no alert"), Tone::Good),

@@ -67,10 +67,11 @@ pub struct Profile {
 
 /// What identifies an operation: its name, the device it ran on and the size
 /// of its input.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[must_use]
 pub struct OperationKey {
     /// The operation's name.
+    #[serde(rename = "operation")]
     pub name: String,
     /// The device's id; `cpu` where the file names none.
     pub device: String,

@@ -8,14 +8,14 @@ use super::whitened::SHORTEST_SEGMENT;
 /// Neighbours on each side that a value is held against.
 const NEIGHBOURS: usize = 5;
 
-/// Values on a side by whose noise a value is judged.
+/// Values on a side whose noise counts there if it is clearly more than elsewhere.
 const LOCAL: usize = 15;
 
-/// How much more noise than elsewhere is noise: less is values that lie far out.
+/// What is clearly more: values that lie far out look like noise, too.
 const CLEARLY: f64 = 2.0;
 
 /// Deviations from the medians of both sides beyond which a value lies far out.
-pub(super) const FAR: f64 = 3.5;
+const FAR: f64 = 3.5;
 
 /// The series with each value that is far from the median of its predecessors and from
 /// that of its successors replaced by the median of both together (after Hampel 1974, "The
@@ -29,9 +29,6 @@ pub(super) fn clean(values: &[f64]) -> Vec<f64> {
     if reach <= 0.0 {
         return values.to_vec();
     }
-    let reaches: Vec<f64> = (values.windows(wide))
-        .map(|window| reach.max(FAR / CLEARLY * scale_of_differences(window)))
-        .collect();
     let ends = [
         &values[..SHORTEST_SEGMENT.min(count)],
         &values[count.saturating_sub(SHORTEST_SEGMENT)..],
@@ -48,11 +45,14 @@ pub(super) fn clean(values: &[f64]) -> Vec<f64> {
         let before = &values[at.saturating_sub(NEIGHBOURS)..at];
         let behind = &values[at + 1..(at + 1 + NEIGHBOURS).min(count)];
         let value = values[at];
-        let reaches =
-            [(at + 1).saturating_sub(wide), at.min(count - wide)].map(|from| reaches[from]);
-        let mut sides = [before, behind].into_iter().zip(ends).zip(reaches);
-        let is_alone = sides.all(|((side, end), reach)| {
-            let is_far = |other: f64| (value - other).abs() > reach;
+        let local = [(at + 1).saturating_sub(wide), at.min(count - wide)]
+            .map(|from| &values[from..from + wide]);
+        let mut sides = [before, behind].into_iter().zip(ends).zip(local);
+        let is_alone = sides.all(|((side, end), local)| {
+            let is_far = |other: f64| {
+                let off = (value - other).abs();
+                off > reach && off > FAR / CLEARLY * scale_of_differences(local)
+            };
             match side.len() + 1 < SHORTEST_SEGMENT {
                 true => end.iter().any(|other| is_far(*other)),
                 false => middle([side, &[]]).is_some_and(is_far),

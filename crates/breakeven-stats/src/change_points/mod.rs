@@ -199,39 +199,35 @@ fn explain(values: &[f64], alike: f64) -> Explained {
 
 impl Explained {
     /// Moves each change to where the values themselves say, those far out too.
-    fn place_likeliest(&mut self, raw: &[f64], series: &Whitened<'_>, pooled: f64) {
+    fn place_likeliest(&mut self, raw: &[f64], clean: &[f64], series: &Whitened<'_>, pooled: f64) {
         if !(pooled * pooled).is_normal() {
             return;
         }
-        let levels = series.levels(&self.changes).levels;
-        let scale = |values| Whitened::new(values, self.alike).innovation();
-        let all = scale(raw);
-        let segments = (0..levels.len()).map(|number| {
-            let (from, to) = whitened::segment(raw.len(), &self.changes, number);
-            let values = &raw[from..to];
-            let known = (to - from) as f64 / ((to - from) as f64 + BORROWED);
-            let own = scale(values) / all;
-            let scale = match own.is_normal() {
-                true => pooled * own.powf(known),
-                false => pooled,
-            };
-            let reach = clean::FAR * scale / (1.0 - self.alike * self.alike).sqrt();
-            let far = values
-                .iter()
-                .filter(|value| (*value - levels[number]).abs() > reach);
-            (scale * scale, far.count())
-        });
-        let (innovations, far): (Vec<f64>, Vec<usize>) = segments.unzip();
+        let replaced = raw.iter().zip(clean).filter(|(raw, clean)| raw != clean);
         let outlying = Outlying {
             values: raw,
             alike: self.alike,
-            often: (far.iter().sum::<usize>() as f64 + 0.5) / (raw.len() as f64 + 1.0),
+            often: (replaced.count() as f64 + 0.5) / (raw.len() as f64 + 1.0),
         };
+        let levels = series.levels(&self.changes).levels;
+        let scale = |values| Whitened::new(values, self.alike).innovation();
+        let all = scale(raw);
+        let side = |number: usize| {
+            let (from, to) = whitened::segment(raw.len(), &self.changes, number);
+            let own = scale(&raw[from..to]) / all;
+            let known = (to - from) as f64 / ((to - from) as f64 + BORROWED);
+            let ratio = if own.is_normal() {
+                own.powf(known)
+            } else {
+                1.0
+            };
+            (levels[number], (pooled * ratio).powi(2))
+        };
+        let sides: Vec<(f64, f64)> = (0..levels.len()).map(side).collect();
         for number in 0..self.changes.len() {
             let (from, to) = scan::around(series, &self.changes, number);
-            let sides = [number, number + 1].map(|side| (levels[side], innovations[side]));
             let change = &mut self.changes[number];
-            *change = outlying.likeliest(from, *change, to, sides);
+            *change = outlying.likeliest(from, *change, to, [sides[number], sides[number + 1]]);
         }
     }
 
@@ -239,7 +235,7 @@ impl Explained {
         let series = Whitened::new(clean, self.alike);
         let free = clean.len().saturating_sub(self.changes.len() + 1).max(1) as f64;
         let innovation = (series.levels(&self.changes).rest / free).sqrt();
-        self.place_likeliest(raw, &series, innovation);
+        self.place_likeliest(raw, clean, &series, innovation);
         let fit = series.levels(&self.changes);
         let innovation = (fit.rest / free).sqrt();
         let quantile = t_upper((1.0 - level) / 2.0, free);

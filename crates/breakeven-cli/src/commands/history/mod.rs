@@ -5,16 +5,17 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use breakeven_history::{Added, At, Change, History, Loaded, Sensitivity};
+use breakeven_history::{Added, At, Branches, Change, Entry, History, Loaded, Sensitivity};
 use breakeven_judge::Outcome;
 use breakeven_judge::page::clean;
 use breakeven_profile::file;
+use breakeven_profile::profile::Profile;
 
 use super::compare::distinct;
 use super::input::Input;
 use crate::args::{
-    AddArgs, AnnotateArgs, BranchArgs, ChangesArgs, ExportSeriesArgs, HistoryArgs, HistoryCommand,
-    ListArgs, SensitivityArgs, SeriesFormat, ShowSeriesArgs,
+    AddArgs, AnnotateArgs, BranchArgs, ChangesArgs, EntryArgs, ExportSeriesArgs, HistoryArgs,
+    HistoryCommand, ListArgs, SensitivityArgs, SeriesFormat, ShowSeriesArgs,
 };
 use crate::exit::Ending;
 use crate::output::history::{self as print, Between, Found};
@@ -32,9 +33,9 @@ pub(crate) fn run(args: &HistoryArgs, out: &mut dyn Write, err: &mut dyn Write) 
         HistoryCommand::Annotate(args) => annotate(path, args, out),
         HistoryCommand::Remove(args) => {
             let mut history = History::open(path)?;
-            let entries = history.named(&args.entry)?;
+            let entries = named(&history, &args.entry)?;
             history.remove(&entries)?;
-            done(out, &format!("removed {}", numbers(&entries)))
+            each(out, "removed", &entries)
         }
         HistoryCommand::Export(args) => export(path, args, out),
     }
@@ -46,36 +47,68 @@ fn done(out: &mut dyn Write, text: &str) -> Result<Ending> {
     Ok(Ending::Done)
 }
 
-fn numbers(entries: &[i64]) -> String {
-    let numbers: Vec<String> = entries.iter().map(i64::to_string).collect();
-    let noun = if entries.len() == 1 {
-        "entry"
-    } else {
-        "entries"
-    };
-    format!("{noun} {}", numbers.join(", "))
+/// Says what was done to each entry.
+fn each(out: &mut dyn Write, done_to: &str, entries: &[Entry]) -> Result<Ending> {
+    for entry in entries {
+        done(out, &format!("{done_to} {}", print::named(entry)))?;
+    }
+    Ok(Ending::Done)
+}
+
+/// The entries that are meant: one, unless all of a commit are asked for.
+fn named(history: &History, args: &EntryArgs) -> Result<Vec<Entry>> {
+    let mut entries = history.entries(&Branches::All)?;
+    let commit = args.at.as_deref().filter(|commit| !commit.is_empty());
+    entries.retain(|entry| match (commit, &entry.commit) {
+        (Some(begin), Some(commit)) => commit.starts_with(begin),
+        (Some(_), None) => false,
+        (None, _) => args.entry == Some(entry.id),
+    });
+    let list = "`breakeven history list`";
+    match (entries.len(), commit) {
+        (0, _) => bail!("there is no such entry in the history; {list} names all"),
+        (count @ 2.., Some(commit)) if !args.all => bail!(
+            "{commit:?} names {count} entries, which {list} shows; give the number of one, or --all"
+        ),
+        _ => Ok(entries),
+    }
 }
 
 fn add(path: &Path, args: &AddArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     distinct(&args.files)?;
     // All are read before the first is added: a file that cannot be read adds nothing.
     let mut input = Input::new(&args.input, err);
-    let read = args.files.iter().map(|file| input.read_history(file));
-    let read = read.collect::<Result<Vec<_>>>()?;
-    let entries = (args.files.iter().zip(read))
-        .flat_map(|(file, entries)| entries.into_iter().map(move |entry| (file, entry)));
+    let mut additions: Vec<(String, At, Profile)> = Vec::new();
+    for file in &args.files {
+        let entries = input.read_history(file)?;
+        let is_history = entries.len() > 1;
+        let file = file.display().to_string();
+        for entry in entries {
+            let profile = entry.profile;
+            let known = entry.commit.or(profile.environment.revision.clone());
+            let commit = args.at.clone().or(known).or_else(git::commit);
+            // Runs of one commit on one machine are one entry.
+            let same = additions.iter_mut().find(|(_, at, other)| {
+                let differences = other.environment.differences(&profile.environment);
+                !is_history && at.commit == commit && differences.is_empty()
+            });
+            if let Some((files, _, joined)) = same {
+                *files = format!("{files}, {file}");
+                *joined = Profile::join([std::mem::take(joined), profile])?;
+                continue;
+            }
+            let time = args.date.clone().or(entry.date);
+            let branch = args.branch.clone().or(entry.branch).or_else(git::branch);
+            let at = At {
+                time: time.or_else(|| commit.as_deref().and_then(git::time)),
+                branch: branch.filter(|branch| !branch.is_empty()),
+                commit,
+            };
+            additions.push((file.clone(), at, profile));
+        }
+    }
     let mut history = History::create(path)?;
-    for (file, entry) in entries {
-        let profile = entry.profile;
-        let known = entry.commit.or(profile.environment.revision.clone());
-        let commit = args.at.clone().or(known).or_else(git::commit);
-        let time = args.date.clone().or(entry.date);
-        let at = At {
-            time: time.or_else(|| commit.as_deref().and_then(git::time)),
-            branch: args.branch.clone().or(entry.branch).or_else(git::branch),
-            commit,
-        };
-        let file = file.display();
+    for (file, at, profile) in additions {
         let of = at
             .commit
             .as_deref()
@@ -92,22 +125,22 @@ fn add(path: &Path, args: &AddArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     Ok(Ending::Done)
 }
 
-/// The branch that is looked at; none for all.
-fn branch(history: &History, args: &BranchArgs) -> Result<Option<String>> {
-    match (&args.branch, args.all_branches) {
-        (Some(branch), _) => Ok(Some(branch.clone())),
-        (None, true) => Ok(None),
-        (None, false) => Ok(history.main_branch()?),
-    }
+/// The branch of that name; an empty one is that of detached checkouts.
+fn branch(name: &str) -> Branches {
+    Branches::Of(Some(name.to_owned()).filter(|name| !name.is_empty()))
 }
 
-/// The entries and series that are looked at; an error where there are none.
+/// The entries and series that are looked at; an error if there are none.
 fn load(history: &History, args: &BranchArgs) -> Result<Loaded> {
-    let branch = branch(history, args)?;
-    let loaded = history.load(branch.as_deref())?;
+    let branches = match (&args.branch, args.all_branches) {
+        (Some(name), _) => branch(name),
+        (None, true) => Branches::All,
+        (None, false) => history.main_branch()?,
+    };
+    let loaded = history.load(&branches)?;
     if loaded.entries.is_empty() {
         let path = history.path().display();
-        match branch {
+        match &args.branch {
             Some(branch) => bail!(
                 "{path}: there are no entries of the branch {branch:?}; `breakeven history list` shows all"
             ),
@@ -135,7 +168,7 @@ fn only(loaded: &mut Loaded, operation: Option<&str>) -> Result<()> {
 
 fn list(path: &Path, args: &ListArgs, out: &mut dyn Write) -> Result<Ending> {
     let history = History::open(path)?;
-    let entries = history.entries(args.branch.as_deref())?;
+    let entries = history.entries(&args.branch.as_deref().map_or(Branches::All, branch))?;
     unless_closed(print::entries(&entries, args.format, out))?;
     Ok(Ending::Done)
 }
@@ -165,9 +198,13 @@ fn changes(path: &Path, args: &ChangesArgs, out: &mut dyn Write) -> Result<Endin
     let mut loaded = load(&history, &args.branch)?;
     only(&mut loaded, args.operation.as_deref())?;
     let mut changes = breakeven_history::changes(&loaded, &sensitivity(&args.sensitivity));
-    let alerts = changes.iter().any(Change::is_alert);
+    let mut failed = history.failed(&loaded.entries)?;
+    let asked = |name: &String| args.operation.as_ref().is_none_or(|asked| asked == name);
+    failed.retain(|failed| asked(&failed.operation.name));
+    let passed = failed.is_empty() && !changes.iter().any(Change::is_alert);
     changes.retain(|change| change.is_alert() || !args.open);
     let mut found = Found::new(&loaded, changes);
+    found.failed = failed;
     // What changed many operations lies between the same two entries.
     let mut known: HashMap<(usize, usize), Between> = HashMap::new();
     for change in &found.changes {
@@ -180,9 +217,9 @@ fn changes(path: &Path, args: &ChangesArgs, out: &mut dyn Write) -> Result<Endin
         found.between.push(between);
     }
     unless_closed(print::changes(&found, args.format, out))?;
-    Ok(Ending::Judged(match alerts && args.gate {
-        true => Outcome::Failed,
-        false => Outcome::Passed,
+    Ok(Ending::Judged(match passed || !args.gate {
+        true => Outcome::Passed,
+        false => Outcome::Failed,
     }))
 }
 
@@ -210,22 +247,18 @@ fn between(history: &History, loaded: &Loaded, change: &Change) -> Result<Betwee
 
 fn annotate(path: &Path, args: &AnnotateArgs, out: &mut dyn Write) -> Result<Ending> {
     let mut history = History::open(path)?;
-    let entries = history.named(&args.entry)?;
+    let entries = named(&history, &args.entry)?;
     if args.text.trim().is_empty() {
         bail!("the note is empty; give a text");
     }
     history.annotate(&entries, &args.text, args.accept)?;
     let verb = if args.accept { "accepted" } else { "annotated" };
-    done(out, &format!("{verb} {}", numbers(&entries)))
+    each(out, verb, &entries)
 }
 
 fn export(path: &Path, args: &ExportSeriesArgs, out: &mut dyn Write) -> Result<Ending> {
     let history = History::open(path)?;
-    if let (Some(entry), Some(output)) = (&args.entry, &args.output) {
-        let entries = history.named(entry)?;
-        let [entry] = entries[..] else {
-            bail!("{entry:?} names {}; give a number", numbers(&entries));
-        };
+    if let (Some(entry), Some(output)) = (args.entry, &args.output) {
         file::check_writable(output)?;
         file::write(&history.profile(entry)?, output)?;
         return Ok(Ending::Done);

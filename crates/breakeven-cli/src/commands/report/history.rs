@@ -19,8 +19,7 @@ const LEAST_POINTS: usize = 20;
 /// The series of the profile's operations, those with alerts first.
 pub(super) fn series(path: &Path, profile: &Profile) -> Result<Vec<HistorySeries>> {
     let history = History::open(path)?;
-    let branch = history.main_branch()?;
-    let mut loaded = history.load(branch.as_deref())?;
+    let mut loaded = history.load(&history.main_branch()?)?;
     let keys: HashSet<_> = profile.operations.iter().map(|each| each.key()).collect();
     loaded.series.retain(|series| keys.contains(&series.key()));
     let found = changes(&loaded, &Sensitivity::default());

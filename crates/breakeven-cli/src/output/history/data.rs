@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use breakeven_history::{Change, ChangeState, Direction, Loaded, Point, Series};
+use breakeven_history::{Change, ChangeState, Direction, Failed, Loaded, Point, Series};
 use breakeven_judge::page::clean;
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use crate::output::document;
 #[derive(Serialize)]
 pub(super) struct Json<'l> {
     series: Vec<JsonSeries<'l>>,
-    pub(super) changes: Vec<JsonChange<'l>>,
+    pub(super) changes: Vec<JsonItem<'l>>,
 }
 
 #[derive(Serialize)]
@@ -55,6 +55,19 @@ pub(super) struct JsonChange<'l> {
     between: Option<&'l Between>,
 }
 
+/// What `changes` lists.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum JsonItem<'l> {
+    Failed {
+        state: &'static str,
+        alert: bool,
+        #[serde(flatten)]
+        failed: &'l Failed,
+    },
+    Change(Box<JsonChange<'l>>),
+}
+
 fn json_point<'l>(loaded: &'l Loaded, point: &'l Point) -> JsonPoint<'l> {
     let entry = loaded.entry(point);
     JsonPoint {
@@ -85,7 +98,7 @@ pub(super) fn json<'l>(found: &'l Found<'l>) -> Json<'l> {
             ChangeState::Recovered(back) => series.points.get(back),
             _ => None,
         };
-        JsonChange {
+        JsonItem::Change(Box::new(JsonChange {
             operation: &series.operation,
             device: &series.device,
             size: series.size,
@@ -106,13 +119,20 @@ pub(super) fn json<'l>(found: &'l Found<'l>) -> Json<'l> {
             interval: change.interval,
             recovered_at: back.map(|point| json_point(loaded, point)),
             between: found.between.get(index),
-        }
+        }))
     };
+    let failed = found.failed.iter().map(|failed| JsonItem::Failed {
+        state: "failed",
+        alert: true,
+        failed,
+    });
     Json {
         series: (loaded.series.iter())
             .map(|series| json_series(loaded, series))
             .collect(),
-        changes: found.changes.iter().enumerate().map(change).collect(),
+        changes: failed
+            .chain(found.changes.iter().enumerate().map(change))
+            .collect(),
     }
 }
 

@@ -1,12 +1,14 @@
 //! Series and what changed in them, before it is laid out.
 
-use breakeven_history::{Change, Loaded, Series};
+use breakeven_history::{Change, Failed, Loaded, Series};
 use serde::Serialize;
 
 /// Series and what changed in them.
 pub(crate) struct Found<'l> {
     pub(crate) loaded: &'l Loaded,
     pub(crate) changes: Vec<Change>,
+    /// What failed in the newest entries, if it was looked up.
+    pub(crate) failed: Vec<Failed>,
     /// What lies between, for each change, where it was looked up.
     pub(crate) between: Vec<Between>,
 }
@@ -27,6 +29,7 @@ impl<'l> Found<'l> {
         Self {
             loaded,
             changes,
+            failed: Vec::new(),
             between: Vec::new(),
         }
     }

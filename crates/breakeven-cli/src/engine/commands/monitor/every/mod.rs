@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use breakeven_history::{Added, At, History, HistoryError, Sensitivity, turns};
+use breakeven_history::{Added, At, Branches, History, HistoryError, Sensitivity, turns};
 use breakeven_judge::Outcome;
 use breakeven_profile::profile::Profile;
 
@@ -228,7 +228,7 @@ fn add(
         threshold: args.alert_threshold,
         factor: args.alert_factor,
     };
-    let loaded = history.load(at.branch.as_deref())?;
+    let loaded = history.load(&Branches::Of(at.branch))?;
     let found = turns(&loaded, entry, &sensitivity);
     let alerts = found
         .iter()
