@@ -169,9 +169,7 @@ pub(crate) fn runs_text(runs: u64) -> String {
     }
     let unit = 10_f64.powf((runs as f64).log10().floor() - 1.0);
     let about = unit::count((runs as f64 / unit).round() * unit);
-    format!(
-        "too close to the threshold for this noise: about {about} runs per side would be needed"
-    )
+    format!("too close to the threshold: about {about} runs per side would be needed")
 }
 
 impl ComparisonSummary {

@@ -78,8 +78,8 @@ fn each_reason_alone() {
             vec![steady("f", 1.0), unsteady("g")],
             vec![steady("f", 1.0), unsteady("g")],
             Outcome::Inconclusive,
-            "g on cpu: inconclusive; too close to the threshold for this noise: about 300 runs per \
-             side would be needed",
+            "g on cpu: inconclusive; too close to the threshold: about 300 runs per side would be \
+             needed",
         ),
         (
             vec![steady("f", 1.0), failed("g")],
