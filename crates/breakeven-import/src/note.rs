@@ -8,7 +8,8 @@ use crate::history::Entry;
 pub enum Note {
     /// Values of an operation that are no time: NaN, infinite, negative.
     #[error(
-        "{operation}: {values} value(s) are not times (NaN, infinite or negative) and were left out"
+        "{operation}: {values} value(s) are not times (NaN, infinite, negative, or over 2^63 ns) \
+         and were left out"
     )]
     NotTimes {
         /// The operation.
