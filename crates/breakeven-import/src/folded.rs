@@ -89,7 +89,7 @@ impl Folded {
             (
                 self.not_times,
                 "weight(s)",
-                "they are not times (NaN, infinite or negative)",
+                "they are not times (NaN, infinite, negative, or over 2^63 ns)",
             ),
             (self.empty, "sample(s)", "they have no frames"),
             (

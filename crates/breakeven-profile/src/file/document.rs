@@ -189,23 +189,23 @@ impl<'de> Visitor<'de> for Next<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Operation, A::Error> {
-        let mut unknown = Vec::new();
+        let mut keys = Vec::new();
         let watched = Watched {
             map,
-            unknown: &mut unknown,
+            keys: &mut keys,
         };
         let operation = Operation::deserialize(MapAccessDeserializer::new(watched))?;
-        match misspelt(&operation, &unknown).map_or_else(|| self.keys.note(&operation), Err) {
+        match misspelt(&keys).map_or_else(|| self.keys.note(&operation), Err) {
             Ok(()) => Ok(operation),
             Err(error) => Err(self.findings.raise(error)),
         }
     }
 }
 
-/// An operation's fields, of which those that are unknown are remembered.
+/// An operation's fields, whose names are remembered.
 struct Watched<'a, A> {
     map: A,
-    unknown: &'a mut Vec<String>,
+    keys: &'a mut Vec<String>,
 }
 
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for Watched<'_, A> {
@@ -219,9 +219,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Watched<'_, A> {
             return Ok(None);
         };
         let field = seed.deserialize(<StrDeserializer<'_, A::Error>>::new(&key))?;
-        if FIELDS.split(' ').all(|known| known != key) {
-            self.unknown.push(key);
-        }
+        self.keys.push(key);
         Ok(Some(field))
     }
 
@@ -230,15 +228,19 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Watched<'_, A> {
     }
 }
 
-/// Of an operation without anything measured, the unknown field that is most likely a
-/// known one: otherwise a wrong letter would lose all samples without a word.
-fn misspelt(operation: &Operation, unknown: &[String]) -> Option<FileError> {
-    if !operation.runs.is_empty() || operation.failure.is_some() {
+/// Of an operation without any field for what was measured, the unknown field that is most
+/// likely a known one: otherwise a wrong letter would lose all samples without a word.
+fn misspelt(keys: &[String]) -> Option<FileError> {
+    let is_measured = |key: &String| ["runs", "samples_ns", "failure"].contains(&&key[..]);
+    if keys.iter().any(is_measured) {
         return None;
     }
+    let unknown = keys
+        .iter()
+        .filter(|key| FIELDS.split(' ').all(|known| known != *key));
     let likeness = |one: &'_ String, field| (strsim::jaro_winkler(one, field), one.clone(), field);
     let of = |one| FIELDS.split(' ').map(move |field| likeness(one, field));
-    let (_, one, field) = (unknown.iter().flat_map(of)).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (_, one, field) = unknown.flat_map(of).max_by(|a, b| a.0.total_cmp(&b.0))?;
     let message = format!(
         "the operation has no samples, and its field {:?} is unknown; did you mean {field}?",
         clipped(&one)
