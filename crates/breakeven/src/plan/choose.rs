@@ -70,24 +70,15 @@ pub fn decide_by(
     let decide = |machine, costs| freely(goal, workload, machine, heuristics, costs, Tuning::USUAL);
     let decision = decide(machine, costs)?;
     let is_cpu = decision.strategy == ExecutionStrategy::CpuOnly;
-    let without = machine.without_software();
-    if is_cpu || !matches!(decision.basis, Basis::Rule(_)) || without == *machine {
+    let (without, software) = machine.without_software();
+    if is_cpu || !matches!(decision.basis, Basis::Rule(_)) || software.is_empty() {
         return Ok(decision);
     }
     // The rule is about GPUs that are faster than a CPU: of software a time must say that.
     let mut costs = costs.clone();
     costs.gpus.clear();
     let mut decision = decide(&without, &costs)?;
-    let software = machine
-        .gpus
-        .iter()
-        .filter(|gpu| !without.gpus.contains(gpu));
-    decision.leave_out(software.map(|gpu| {
-        format!(
-            "{} was left out: it is software, of unknown speed",
-            gpu.name
-        )
-    }));
+    decision.leave_out(software.into_iter());
     Ok(decision)
 }
 

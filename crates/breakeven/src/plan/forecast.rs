@@ -58,7 +58,14 @@ pub(super) fn forecast(
             cost: None,
         },
         // One side's share is nearly nothing: what the split is called takes longer.
-        false => asked_split(strategy, workload, costs),
+        false => {
+            let asked = asked_split(strategy, workload, costs);
+            let times = asked.predicted_ns.zip(split_ns);
+            Candidate {
+                predicted_ns: times.map(|(asked, poured)| f64::max(asked, poured)),
+                ..asked
+            }
+        }
     };
     let excess = costs.split_excess.max(1.0);
     both.predicted_ns = both.predicted_ns.map(|ns| ns * excess);

@@ -133,11 +133,16 @@ impl Machine {
         }
     }
 
-    /// The same without its software GPUs.
-    pub(super) fn without_software(&self) -> Self {
+    /// The same without its software GPUs, and a sentence about each.
+    pub(super) fn without_software(&self) -> (Self, Vec<String>) {
         let mut machine = self.clone();
-        machine.gpus.retain(|gpu| gpu.kind != GpuKind::Software);
-        machine
+        let is_software = |gpu: &mut GpuSpec| gpu.kind == GpuKind::Software;
+        let software = machine.gpus.extract_if(.., is_software);
+        let left_out = software.map(|GpuSpec { name, .. }| {
+            format!("{name} was left out: it is software, and it is not known how long it takes")
+        });
+        let left_out = left_out.collect();
+        (machine, left_out)
     }
 
     /// The GPU to use.
