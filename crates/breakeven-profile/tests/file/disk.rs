@@ -172,7 +172,7 @@ mod unix {
         if full.exists() {
             assert_eq!(
                 write(&profile("a"), full).unwrap_err().kind(),
-                FileErrorKind::Io
+                FileErrorKind::Full
             );
         }
     }
