@@ -32,19 +32,19 @@ fn executions_that_ended_with_another_exit_code_are_no_times() {
     let some = hyperfine("[0, 2, 0]");
     assert_eq!(
         failure(&some, "make"),
-        "failed: 1 of 3 executions ended with exit code 2"
+        "error: 1 of 3 executions ended with exit code 2"
     );
     assert_eq!(operation(&some, "make").runs[0].samples_ns, [1e9, 3e9]);
     let all = hyperfine("[2, 2, 2]");
     assert_eq!(
         failure(&all, "make"),
-        "failed: 3 of 3 executions ended with exit code 2"
+        "error: 3 of 3 executions ended with exit code 2"
     );
     assert!(operation(&all, "make").runs.is_empty());
     let killed = hyperfine("[null, null, null]");
     assert_eq!(
         failure(&killed, "make"),
-        "failed: 3 of 3 executions were killed by a signal"
+        "error: 3 of 3 executions were killed by a signal"
     );
     assert_eq!(failure(&hyperfine("[0, 0, 0]"), "make"), "");
     let summary = r#"{"results": [{"command": "make", "median": 1, "exit_codes": [1]}]}"#;
@@ -65,14 +65,14 @@ fn a_package_of_go_that_panicked_failed() {
     );
     assert_eq!(
         failure(&imported, "example.com/p"),
-        "failed: panic: index out of range"
+        "error: panic: index out of range"
     );
     assert!(imported.profile.interrupted);
     // Without the go command around it nothing follows the panic.
     let alone = read_text(format!("{HEAD}panic: index out of range\n"));
     assert_eq!(
         failure(&alone, "example.com/p"),
-        "failed: panic: index out of range"
+        "error: panic: index out of range"
     );
 }
 
@@ -84,13 +84,13 @@ fn a_benchmark_of_go_that_was_running_failed() {
     let imported = read_text(text);
     assert_eq!(
         failure(&imported, "example.com/p.BenchmarkC-8"),
-        "failed: panic: test timed out after 30m0s"
+        "error: panic: test timed out after 30m0s"
     );
     assert_eq!(imported.profile.operations.len(), 2);
     let verbose = format!("{HEAD}BenchmarkC\npanic: no\nFAIL\texample.com/p\t1s\n");
     assert_eq!(
         failure(&read_text(verbose), "example.com/p.BenchmarkC-8"),
-        "failed: panic: no"
+        "error: panic: no"
     );
 }
 
@@ -100,10 +100,10 @@ fn a_package_of_go_that_was_not_built_failed_and_one_that_logs_a_panic_did_not()
         format!("{HEAD}PASS\nok  \texample.com/p\t1s\nFAIL\texample.com/q [build failed]\n");
     assert_eq!(
         failure(&read_text(built), "example.com/q"),
-        "failed: [build failed]"
+        "error: [build failed]"
     );
     let alone = read_text("FAIL\texample.com/q [build failed]\n");
-    assert_eq!(failure(&alone, "example.com/q"), "failed: [build failed]");
+    assert_eq!(failure(&alone, "example.com/q"), "error: [build failed]");
     let logged = format!("{HEAD}panic: recovered\nPASS\nok  \texample.com/p\t1s\n");
     let logged = read_text(logged);
     assert_eq!(logged.profile.operations.len(), 1);
@@ -145,7 +145,7 @@ fn a_test_case_of_catch2_that_failed_failed() {
     let text = r#"<Catch2TestRun><TestCase name="t"><BenchmarkResults name="b"><mean value="5"/></BenchmarkResults>
         <OverallResult success="false"/></TestCase></Catch2TestRun>"#;
     let imported = read_text(text);
-    assert_eq!(failure(&imported, "t"), "failed: the test case failed");
+    assert_eq!(failure(&imported, "t"), "error: the test case failed");
     assert_eq!(failure(&imported, "t / b"), "");
 }
 

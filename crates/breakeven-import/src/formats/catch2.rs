@@ -162,14 +162,14 @@ impl State {
             b"failed" => {
                 if let Some((benchmark, _)) = &self.benchmark {
                     let message = attribute("message")?.unwrap_or_default();
-                    self.gather.operation(benchmark).failed("failed", &message);
+                    self.gather.operation(benchmark).failed("error", &message);
                 }
             }
             b"OverallResult" if attribute("success")?.as_deref() == Some("false") => {
                 let case = self.path(None);
                 self.gather
                     .operation(&case)
-                    .failed("failed", "the test case failed");
+                    .failed("error", "the test case failed");
             }
             _ => {}
         }

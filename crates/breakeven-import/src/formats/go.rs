@@ -229,7 +229,7 @@ impl State {
         };
         if !std::mem::take(&mut self.has_failed) {
             let reason = reason.unwrap_or("go test says FAIL");
-            self.gather.operation(&name).failed("failed", reason);
+            self.gather.operation(&name).failed("error", reason);
         }
         self.process += 1;
     }
@@ -241,7 +241,7 @@ impl State {
                 true => line,
                 false => "it tells no reason",
             };
-            self.gather.operation(&name).failed("failed", reason);
+            self.gather.operation(&name).failed("error", reason);
         }
     }
 

@@ -66,7 +66,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
                 None => "were killed by a signal".to_owned(),
             };
             let (failed, all) = (failed.len(), benchmark.exit_codes.len());
-            operation.failed("failed", &format!("{failed} of {all} executions {ended}"));
+            operation.failed("error", &format!("{failed} of {all} executions {ended}"));
         }
         match (benchmark.times, benchmark.median) {
             (Some(times), _) => {

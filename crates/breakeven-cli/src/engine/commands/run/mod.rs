@@ -49,7 +49,7 @@ use prepare::{manager, prepare};
 use running::lock;
 use supervised::supervised;
 use template::{Filling, Template};
-use window::{Ticket, Window};
+use window::{Ends, Ticket, Window};
 use workers::Workers;
 
 /// Inputs of a window for each job that runs at once, and at the most.
@@ -193,6 +193,7 @@ fn windows<G: GpuExecutor<Ticket, ()>>(
     let most = at_once.saturating_mul(PER_SLOT).min(MOST_INPUTS);
     let (explanation, failed) = (Mutex::new(None), Mutex::new(None));
     let run = |window: &Arc<Window>| {
+        let _ends = Ends(window);
         let tickets = window.tickets();
         let workload = WorkloadProfile::from_task_count(tickets.len());
         let batch = manager.operation(&jobs.operation).cancel(&jobs.cancel);
@@ -205,7 +206,6 @@ fn windows<G: GpuExecutor<Ticket, ()>>(
             }
             Err(error) => *lock(&failed) = Some(error),
         }
-        window.ended();
     };
     std::thread::scope(|scope| {
         while jobs.stop.get().is_none() && lock(&failed).is_none() {

@@ -67,6 +67,15 @@ pub(super) struct Window {
     changed: Condvar,
 }
 
+/// Its batch has ended when this is dropped, also by a panic.
+pub(super) struct Ends<'w>(pub(super) &'w Window);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.reaches(Stage::Ended);
+    }
+}
+
 /// How far a window is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 enum Stage {
@@ -94,11 +103,6 @@ impl Window {
     fn reaches(&self, stage: Stage) {
         *lock(&self.stage) = stage;
         self.changed.notify_all();
-    }
-
-    /// Its batch has ended.
-    pub(super) fn ended(&self) {
-        self.reaches(Stage::Ended);
     }
 
     /// Waits until the next window may begin.
