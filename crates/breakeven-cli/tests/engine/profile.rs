@@ -113,3 +113,14 @@ fn the_formats_that_are_text() {
     }
     assert!(!table.stdout.contains('\u{1b}'), "{table:#?}");
 }
+
+#[test]
+fn more_threads_than_cores_are_no_more_work() {
+    let profile = line("profile --kernel vector_add --device cpu --iterations 2 --warmup 1");
+    let ended = profile.env("RAYON_NUM_THREADS", "2000").run();
+    assert!(
+        ended.took < std::time::Duration::from_secs(60),
+        "{ended:#?}"
+    );
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+}

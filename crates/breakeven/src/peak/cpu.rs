@@ -6,6 +6,7 @@ use std::sync::Barrier;
 use breakeven_profile::profile::{Bandwidth, Peak};
 use breakeven_profile::recorder::{Clock, Instant};
 use pulp::{Arch, Simd, WithSimd};
+use rayon::ThreadPoolBuilder;
 
 use super::{REPEATS, WORKING_SETS};
 use crate::kernels::f32_lanes;
@@ -13,9 +14,20 @@ use crate::kernels::f32_lanes;
 /// A measurement lasts at least this long, so that handing it out does not count.
 const LEAST_NS: u64 = 3_000_000;
 
-/// Measures bandwidth and arithmetic on the current rayon pool; working sets
-/// larger than `memory_limit` bytes are left out. Takes about a second.
+/// Measures bandwidth and arithmetic on the current rayon pool, or on a thread for each core
+/// if that has more: those would reach no more, and have no share of a small working set.
+/// Working sets larger than `memory_limit` bytes are left out. Takes about a second.
 pub fn measure_cpu(memory_limit: Option<u64>) -> Peak {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if rayon::current_num_threads() > cores
+        && let Ok(pool) = ThreadPoolBuilder::new().num_threads(cores).build()
+    {
+        return pool.install(|| measure(memory_limit));
+    }
+    measure(memory_limit)
+}
+
+fn measure(memory_limit: Option<u64>) -> Peak {
     let clock = Clock::new();
     let memory: Vec<Bandwidth> = WORKING_SETS
         .iter()

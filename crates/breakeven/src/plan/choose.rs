@@ -70,15 +70,19 @@ pub fn decide_by(
     let decide = |machine, costs| freely(goal, workload, machine, heuristics, costs, Tuning::USUAL);
     let decision = decide(machine, costs)?;
     let is_cpu = decision.strategy == ExecutionStrategy::CpuOnly;
-    let (without, software) = machine.without_software();
-    if is_cpu || !matches!(decision.basis, Basis::Rule(_)) || software.is_empty() {
+    // The rule is about GPUs that are faster than a CPU: of software a time must say that.
+    let has_time = |at: usize| costs.gpus.get(at).is_some_and(|gpu| gpu.cost.is_some());
+    let (without, left_out) = machine.without_software(has_time);
+    if is_cpu || !matches!(decision.basis, Basis::Rule(_)) || left_out.is_empty() {
         return Ok(decision);
     }
-    // The rule is about GPUs that are faster than a CPU: of software a time must say that.
     let mut costs = costs.clone();
-    costs.gpus.clear();
+    costs.gpus.retain(|gpu| gpu.cost.is_some());
+    if costs.gpus.len() != without.gpus.len() {
+        costs.gpus.clear();
+    }
     let mut decision = decide(&without, &costs)?;
-    decision.leave_out(software.into_iter());
+    decision.leave_out(left_out.into_iter());
     Ok(decision)
 }
 

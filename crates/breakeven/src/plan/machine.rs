@@ -133,11 +133,15 @@ impl Machine {
         }
     }
 
-    /// The same without its software GPUs, and a sentence about each.
-    pub(super) fn without_software(&self) -> (Self, Vec<String>) {
+    /// The same without the software GPUs whose time is unknown, and a sentence about each.
+    pub(super) fn without_software(&self, has_time: impl Fn(usize) -> bool) -> (Self, Vec<String>) {
         let mut machine = self.clone();
-        let is_software = |gpu: &mut GpuSpec| gpu.kind == GpuKind::Software;
-        let software = machine.gpus.extract_if(.., is_software);
+        let mut at = 0..;
+        let is_unknown = |gpu: &mut GpuSpec| {
+            let is_timed = at.next().is_some_and(&has_time);
+            gpu.kind == GpuKind::Software && !is_timed
+        };
+        let software = machine.gpus.extract_if(.., is_unknown);
         let left_out = software.map(|GpuSpec { name, .. }| {
             format!("{name} was left out: it is software, and it is not known how long it takes")
         });
