@@ -199,7 +199,7 @@ fn wrong_use() {
     error: the following required arguments were not provided:
       <CMD>...
 
-    Usage: breakeven monitor --profile <FILE> --record <FILE> -- <CMD>...
+    Usage: breakeven monitor --record <FILE> --profile <FILE> -- <CMD>...
 
     For more information, try '--help'.
     ");
@@ -299,18 +299,11 @@ fn it_is_shown_and_compared() {
     while the device was in use, else of all readings; limited: the fraction of the
     readings in which something lowered the clocks
 
-    Bottlenecks
-    none
-
     Targets (mean < 1.00 ms, CV < 10.0 %, > 100 /s)
     met by 0 of 1
 
     missed by  in    of the time
     f on cpu   mean      100.0 %
-
-    Budgets
-    none apply: the suite's own budgets are for discrete GPUs at default sizes;
-    --budget FILE.toml gives others
     ");
     let compared = line("compare").arg(&quiet).arg(&busy).run().quietly(0);
     let (_, warnings) = compared.stdout.split_once("Warnings").unwrap();
