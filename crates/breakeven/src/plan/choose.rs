@@ -69,18 +69,19 @@ pub fn decide_by(
 ) -> Result<Box<Decision>, Error> {
     let decide = |machine, costs| freely(goal, workload, machine, heuristics, costs, Tuning::USUAL);
     let decision = decide(machine, costs)?;
-    let is_cpu = decision.strategy == ExecutionStrategy::CpuOnly;
+    let is_rule = matches!(decision.basis, Basis::Rule(_));
+    if !is_rule || decision.strategy == ExecutionStrategy::CpuOnly {
+        return Ok(decision);
+    }
     // The rule is about GPUs that are faster than a CPU: of software a time must say that.
     let has_time = |at: usize| costs.gpus.get(at).is_some_and(|gpu| gpu.cost.is_some());
     let (without, left_out) = machine.without_software(has_time);
-    if is_cpu || !matches!(decision.basis, Basis::Rule(_)) || left_out.is_empty() {
+    if left_out.is_empty() {
         return Ok(decision);
     }
     let mut costs = costs.clone();
-    costs.gpus.retain(|gpu| gpu.cost.is_some());
-    if costs.gpus.len() != without.gpus.len() {
-        costs.gpus.clear();
-    }
+    let mut kept = machine.gpus.iter().map(|gpu| without.gpus.contains(gpu));
+    costs.gpus.retain(|_| kept.next() == Some(true));
     let mut decision = decide(&without, &costs)?;
     decision.leave_out(left_out.into_iter());
     Ok(decision)
