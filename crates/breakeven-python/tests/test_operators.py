@@ -1,6 +1,9 @@
 """The library's operators on arrays."""
 
 import doctest
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -152,6 +155,15 @@ def test_wrong_use_is_told(wrong):
 
 def software():
     return [name for name, kind in operators.devices() if kind == "software"]
+
+
+def test_drivers_print_nothing_on_the_terminal():
+    program = "from breakeven import operators; print(operators.devices())"
+    environment = {k: v for k, v in os.environ.items() if k != "XDG_RUNTIME_DIR"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
 
 
 def test_a_gpu_gives_what_the_cpu_gives():

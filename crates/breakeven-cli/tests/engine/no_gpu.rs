@@ -175,6 +175,9 @@ fn the_software_gpu_without_home_and_runtime_directory() {
     let operations = document["operations"].as_array().unwrap();
     assert_eq!(operations.len(), 1, "{document:#}");
     assert_eq!(operations[0]["figures"]["summary"]["count"], 3);
+    // Here the device is opened in the command's own process.
+    let plan = line("plan --chain vector_add --size 1000 --measure --device gpu --format json");
+    plan.env_remove("XDG_RUNTIME_DIR").run().quietly(0);
 }
 
 /// Every line that names the GPU says what it is.

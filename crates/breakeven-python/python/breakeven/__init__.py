@@ -1,5 +1,7 @@
 """Runs each batch of work where it pays, measures it, and judges what was measured."""
 
+import os as _os
+
 from . import operators as operators
 from ._advise import OptimizationSuggestion as OptimizationSuggestion
 from ._advise import Plan as Plan
@@ -38,6 +40,11 @@ from ._record import Profiler as Profiler
 from ._record import get_profiler as get_profiler
 from ._run import run as run
 from ._run import run_async as run_async
+
+if "XDG_RUNTIME_DIR" not in _os.environ:
+    # Without that folder, Mesa's choice of the first device looks for a display in vain and
+    # says so on stderr. Devices are taken by name here: it is not needed.
+    _os.environ.setdefault("NODEVICE_SELECT", "1")
 
 
 def __getattr__(name: str) -> object:
