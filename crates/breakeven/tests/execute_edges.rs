@@ -376,3 +376,46 @@ fn no_launch_has_more_tasks_than_its_device_takes() {
         }
     }
 }
+
+/// Leaves below a task: each task of a batch is a batch of `siblings` tasks a level lower.
+fn nested(manager: &Nested, siblings: u64, level: &u64) -> Result<u64, Never> {
+    if *level == 0 {
+        std::thread::sleep(Duration::from_micros(200));
+        return Ok(1);
+    }
+    let tasks = vec![level - 1; usize::try_from(siblings).expect("few")];
+    let name = format!("nested {siblings} {level}");
+    let batch = manager.operation(&name);
+    let result = batch.execute(&tasks, |level| nested(manager, siblings, level));
+    Ok(result.expect("nothing fails").outputs.iter().sum())
+}
+
+type Nested = StrategyManager<breakeven::execute::RayonCpu, SimulatedGpu<u64, u64>>;
+
+/// Each batch has a driver that waits while an inner batch needs one, and there is one worker.
+#[test]
+fn batches_inside_batches_in_a_pool_of_one_end_however_deep() {
+    let (done, ends) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for (siblings, levels) in [(2_u64, 6_u64), (8, 3)] {
+            let spec = SimulatedSpec {
+                name: format!("nested {siblings}"),
+                ..SimulatedSpec::new(Duration::from_millis(20), Duration::from_micros(10))
+            };
+            let leaves = move |level: &u64| siblings.pow(u32::try_from(*level).expect("few"));
+            let gpu = Arc::new(SimulatedGpu::new(spec, leaves));
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+            let manager = Nested::new(cpu(), gpu).with_costs(costs());
+            for _ in 0..3 {
+                let sum = pool
+                    .as_ref()
+                    .expect("a pool")
+                    .install(|| nested(&manager, siblings, &levels));
+                assert_eq!(sum, Ok(leaves(&levels)));
+            }
+        }
+        done.send(()).expect("somebody waits");
+    });
+    let ended = ends.recv_timeout(Duration::from_secs(60));
+    assert_eq!(ended, Ok(()), "a batch waits for ever");
+}

@@ -81,7 +81,7 @@ pub(crate) fn short_tasks(tuning: &'static Tuning) -> f64 {
     let efficiencies = [1_000, 10_000, 100_000].map(|tasks| {
         let mut scenario = batch(vec![1.0; tasks], 1.0, 1e9, tuning);
         scenario.cpu_task_ns = SPAN_NS;
-        scenario.span_ns = SPAN_NS;
+        scenario.host.span_ns = SPAN_NS;
         let took = run(&scenario, ExecutionStrategy::CpuOnly, &learned(&scenario));
         tasks as f64 * SPAN_NS / WORKERS as f64 / took
     });

@@ -14,14 +14,7 @@ use super::ended::Ending;
 use super::engine::Engine;
 use super::work::{Flight, caught, quietly_dropped};
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::schedule::{After, GpuTurn, LaunchTime, Ns, Span, Standing};
-
-/// Shortest and longest time between two looks at a launch.
-const SHORTEST_WAIT: Duration = Duration::from_micros(20);
-const LONGEST_WAIT: Duration = Duration::from_millis(1);
-
-/// For how long a launch is looked at without sleeping.
-const SPIN: Duration = Duration::from_micros(30);
+use crate::schedule::{self, After, GpuTurn, LaunchTime, Ns, Pause, Span, Standing, Step};
 
 /// Called with a GPU's number, what it was seen to be worth, when the launch began that
 /// showed it, and the error that did.
@@ -43,7 +36,10 @@ pub(super) struct Driver<'d> {
 struct Launch<'f> {
     span: Span,
     flight: Box<dyn Flight + 'f>,
-    submitted: Instant,
+}
+
+fn duration(ns: Ns) -> Duration {
+    Duration::from_nanos(crate::whole(ns) as u64)
 }
 
 /// One GPU's driver at work.
@@ -52,13 +48,8 @@ struct Drive<'d, 'e, 'b> {
     driver: &'d Driver<'d>,
     index: usize,
     launches: VecDeque<Launch<'e>>,
-    /// When outputs were last checked: a launch from before that is done at the
-    /// next look may have been for long.
-    looked_away: Option<Instant>,
-    /// When the last launch ended: the next one's time begins then at the earliest.
-    last_end: Option<Instant>,
-    /// The oldest launch was seen under way since then.
-    was_seen: bool,
+    /// What is known of them, in the same order.
+    known: schedule::Driver,
     checks: Checks,
     waker: Waker,
 }
@@ -82,9 +73,7 @@ impl Driver<'_> {
             driver: self,
             index,
             launches: VecDeque::new(),
-            looked_away: None,
-            last_end: None,
-            was_seen: false,
+            known: schedule::Driver::default(),
             checks: Checks::default(),
             waker: Waker::from(Arc::new(Unpark(thread))),
         };
@@ -98,12 +87,12 @@ impl Drive<'_, '_, '_> {
         let engine = self.engine;
         let mut turn = first;
         while !engine.should_stop() {
-            match turn {
-                GpuTurn::Run(span) => self.start(span),
-                GpuTurn::Recall => self.recall(),
-                GpuTurn::Wait(until) => self.wait(until),
-                GpuTurn::Done if self.launches.is_empty() => return,
-                GpuTurn::Done => self.wait(Ns::INFINITY),
+            match self.known.step(turn, engine.now()) {
+                Step::Start(span) => self.start(span),
+                Step::Recall => self.recall(),
+                Step::Look(until) => self.look(until),
+                Step::Sleep(ns) => std::thread::park_timeout(duration(ns)),
+                Step::Return => return,
             }
             if engine.done() >= engine.tasks {
                 return;
@@ -122,24 +111,20 @@ impl Drive<'_, '_, '_> {
     }
 
     fn start(&mut self, span: Span) {
-        let submitted = Instant::now();
+        let submitted = self.engine.now();
         let lane = self.engine.lanes[self.index];
         match caught(|| lane.start(span.range())) {
-            Ok(flight) => self.launches.push_back(Launch {
-                span,
-                flight,
-                submitted,
-            }),
+            Ok(flight) => {
+                self.known.submitted(submitted);
+                self.launches.push_back(Launch { span, flight });
+            }
             Err(error) => self.failed(span, submitted, &error),
         }
     }
 
     /// Looks at the oldest launch, and waits a little where it is not done.
-    fn wait(&mut self, until: Ns) {
-        let engine = self.engine;
-        let left = Duration::from_nanos(crate::whole(until - engine.now()) as u64);
+    fn look(&mut self, until: Ns) {
         let Some(launch) = self.launches.front_mut() else {
-            std::thread::park_timeout(left.clamp(SHORTEST_WAIT, LONGEST_WAIT));
             return;
         };
         let tasks = launch.span.len();
@@ -149,71 +134,48 @@ impl Drive<'_, '_, '_> {
             Ok(Poll::Ready(outcome)) => outcome,
             Err(error) => Err(error),
             Ok(Poll::Pending) => {
-                (self.looked_away, self.was_seen) = (None, true);
-                let waited = self.waited();
-                match self.driver.timeout {
-                    Some(timeout) if waited >= timeout => Err(DeviceError::new(
+                let timeout = self.driver.timeout;
+                let ns = timeout.map(|timeout| timeout.as_nanos() as f64);
+                match self.known.pause(self.engine.now(), until, ns) {
+                    Pause::Spin => return std::hint::spin_loop(),
+                    Pause::Sleep(ns) => return std::thread::park_timeout(duration(ns)),
+                    Pause::TimedOut => Err(DeviceError::new(
                         DeviceErrorKind::Timeout,
-                        format!("a launch of {tasks} tasks was not done after {timeout:?}"),
+                        format!(
+                            "a launch of {tasks} tasks was not done after {:?}",
+                            timeout.unwrap_or_default()
+                        ),
                     )),
-                    _ if waited < SPIN => return std::hint::spin_loop(),
-                    timeout => {
-                        // A look now and then costs a small part of the wait.
-                        let pause = (waited / 16).clamp(SHORTEST_WAIT, LONGEST_WAIT);
-                        let limit = timeout.map_or(pause, |timeout| timeout - waited);
-                        std::thread::park_timeout(pause.min(limit).min(left.max(SHORTEST_WAIT)));
-                        return;
-                    }
                 }
             }
         };
         self.ended(outcome);
     }
 
-    /// For how long the device has been at the oldest launch, which it began when the one
-    /// before had ended.
-    fn waited(&self) -> Duration {
-        let Some(launch) = self.launches.front() else {
-            return Duration::ZERO;
-        };
-        let submitted = launch.submitted;
-        let last_end = self.last_end.unwrap_or(submitted);
-        submitted.max(last_end).elapsed()
-    }
-
     /// The oldest launch has ended.
     fn ended(&mut self, outcome: Result<Option<Duration>, DeviceError>) {
-        let time = self.waited();
+        let time = duration(self.known.waited(self.engine.now()));
         let Some(launch) = self.launches.pop_front() else {
             return;
         };
-        let last_end = self.last_end.replace(Instant::now());
-        let looked_away = self.looked_away.take();
-        let is_from_before = |then: Option<Instant>| then.is_some_and(|t| launch.submitted < t);
-        let is_known = !is_from_before(looked_away);
-        let is_joint = !std::mem::take(&mut self.was_seen) && is_from_before(last_end);
-        let ns = |time: Duration| time.as_nanos() as f64;
+        let (submitted, took) = self.known.ended(self.engine.now());
         let checked = outcome.and_then(|moved| {
             self.check(&*launch.flight, &launch.span)?;
             Ok(moved)
         });
         match checked {
             Ok(moved) => {
-                let took = LaunchTime {
-                    ns: is_known.then_some(ns(time)),
-                    is_joint,
-                    moved: moved.map(ns),
-                };
-                self.succeeded(launch, time, took);
+                let moved = moved.map(|moved| moved.as_nanos() as f64);
+                self.succeeded(launch, submitted, time, LaunchTime { moved, ..took });
             }
             Err(error) => {
                 quietly_dropped(launch.flight);
-                self.failed(launch.span, launch.submitted, &error);
+                self.failed(launch.span, submitted, &error);
             }
         }
     }
 
-    fn succeeded(&mut self, launch: Launch<'_>, time: Duration, took: LaunchTime) {
+    fn succeeded(&mut self, launch: Launch<'_>, began: Ns, time: Duration, took: LaunchTime) {
         let engine = self.engine;
         let (start, tasks) = (launch.span.range().start, launch.span.len());
         launch.flight.keep(launch.span);
@@ -227,11 +189,11 @@ impl Drive<'_, '_, '_> {
         let (schedule, now) = (&mut shared.schedule, engine.now());
         let after = schedule.gpu_succeeded(self.index, start, tasks, took, now);
         drop(shared);
-        self.follow(after, launch.submitted, None);
+        self.follow(after, began, None);
         engine.count(tasks);
     }
 
-    fn failed(&mut self, span: Span, submitted: Instant, error: &DeviceError) {
+    fn failed(&mut self, span: Span, submitted: Ns, error: &DeviceError) {
         let engine = self.engine;
         let mut shared = engine.shared();
         shared.counts.gpu_failed(self.index, error);
@@ -244,6 +206,7 @@ impl Drive<'_, '_, '_> {
             return;
         }
         for launch in std::mem::take(&mut self.launches) {
+            self.known.gave_up();
             quietly_dropped(launch.flight);
             let mut shared = engine.shared();
             shared.counts.fallback.failed_spans += 1;
@@ -256,8 +219,9 @@ impl Drive<'_, '_, '_> {
     }
 
     /// Does what follows from the end of a launch.
-    fn follow(&self, after: After, began: Instant, error: Option<&DeviceError>) {
+    fn follow(&self, after: After, began: Ns, error: Option<&DeviceError>) {
         if let Some(standing) = after.standing {
+            let began = self.engine.started + duration(began);
             (self.driver.standing)(self.index, standing, began, error);
         }
         match error {
@@ -272,6 +236,7 @@ impl Drive<'_, '_, '_> {
         let Some(launch) = self.launches.pop_back() else {
             return;
         };
+        self.known.gave_up();
         let mut shared = self.engine.shared();
         let (schedule, now) = (&mut shared.schedule, self.engine.now());
         schedule.gpu_recalled(self.index, launch.span, now);
@@ -305,7 +270,7 @@ impl Drive<'_, '_, '_> {
                 self.check_one(flight, range.start, task)?;
             }
         }
-        self.looked_away = Some(Instant::now());
+        self.known.looked_away(self.engine.now());
         Ok(())
     }
 

@@ -13,12 +13,9 @@ use super::ended::Ending;
 use super::record::SpanRecord;
 use super::result::{Share, Stop};
 use super::work::{Lane, Ran, StopSign, Work, message};
-use crate::error::{DeviceError, Error};
+use crate::error::{DeviceError, DeviceErrorKind, Error};
 use crate::locked;
-use crate::schedule::{After, Ns, Schedule, Span};
-
-/// How many times as many tasks as before a worker does at most until its next look.
-const GROWTH: usize = 8;
+use crate::schedule::{After, GpuTurn, Ns, Schedule, Span, until_look};
 
 /// When a batch is to end before it is done, and who wants to know how far it is.
 #[derive(Clone, Copy, Default)]
@@ -84,12 +81,6 @@ impl Running {
                 .get_or_insert_with(|| Ending::Device(error.clone()));
         }
     }
-}
-
-/// Tasks until the next look, after so many that took `each`.
-pub(super) fn grown(tasks: usize, look: u128, each: u128) -> usize {
-    let until_look = usize::try_from(look / each.max(1)).unwrap_or(usize::MAX);
-    until_look.clamp(1, tasks.saturating_mul(GROWTH))
 }
 
 /// One batch while it runs.
@@ -179,7 +170,7 @@ impl<'b> Engine<'b> {
         let recording = self.record.as_ref().map(SpanRecord::cpu);
         let began = Instant::now();
         let (mut left, mut chunk, mut done) = (Some(span), 1, 0);
-        let look = self.work.look().as_nanos();
+        let look = self.work.look().as_nanos() as f64;
         let mut gives = false;
         let mut took = Duration::ZERO;
         while let Some(span) = left.take_if(|_| !gives) {
@@ -188,8 +179,8 @@ impl<'b> Engine<'b> {
             done += ran;
             left = rest;
             took = began.elapsed();
-            let each = took.as_nanos() / done.max(1) as u128;
-            chunk = grown(chunk, look, each);
+            let each = took.as_nanos() as f64 / done.max(1) as f64;
+            chunk = until_look(chunk, look, each);
             if left.is_none() {
                 // The schedule first: who counts last may end the batch.
                 self.did(start, done, took, None);
@@ -254,7 +245,7 @@ impl<'b> Engine<'b> {
         }
         let left = left.as_ref().map_or(0, Span::len);
         let mut shared = self.shared();
-        let gives = shared.schedule.cpu_look(left) > 0;
+        let gives = shared.schedule.cpu_look(left);
         let is_hungry = shared.schedule.is_hungry();
         self.hungry.store(is_hungry, Ordering::Relaxed);
         gives
@@ -343,6 +334,25 @@ impl<'b> Engine<'b> {
         drop(recording);
         self.shared().counts.cpu.add(done, began.elapsed());
         self.count(done);
+    }
+
+    /// A GPU has no thread that could drive it: what it was to begin with is the CPU's.
+    pub(super) fn has_no_driver(&self, index: usize, first: Option<GpuTurn>) {
+        let why = "there is no thread to drive the device";
+        let error = DeviceError::new(DeviceErrorKind::Other, why);
+        let mut shared = self.shared();
+        shared.counts.gpu_failed(index, &error);
+        let Some(GpuTurn::Run(span)) = first else {
+            return;
+        };
+        let (schedule, now) = (&mut shared.schedule, self.now());
+        // As if it were lost, but nobody else is to leave it alone.
+        let after = schedule.gpu_failed(index, span, DeviceErrorKind::DeviceLost, now);
+        shared.end_if_denied(&after, &error);
+        drop(shared);
+        if after.is_denied {
+            self.end(Ending::Device(error));
+        }
     }
 
     /// Takes a span back that was not run.

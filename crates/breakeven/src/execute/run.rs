@@ -1,6 +1,6 @@
 //! The way of a batch: decide, run, learn, record. Without the types of its tasks.
 
-use std::sync::OnceLock;
+use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::check::Check;
@@ -8,7 +8,7 @@ use super::control::FallbackPolicy;
 use super::drive::Driver;
 use super::ended::{Ended, Ending};
 use super::energy::Measured;
-use super::engine::{Engine, Leaf, Running, Watch, grown};
+use super::engine::{Engine, Leaf, Running, Watch};
 use super::executor::CpuExecutor;
 use super::portion::Portion;
 use super::quarantine;
@@ -19,9 +19,10 @@ use super::slot::GpuSlot;
 use super::start::{Question, Start, no_gpu};
 use super::threads::Jobs;
 use super::work::{Lane, Work};
-use crate::error::{DeviceError, DeviceErrorKind, Error};
+use crate::error::{DeviceError, Error};
+use crate::locked;
 use crate::plan::{Learned, Probe, Tuning};
-use crate::schedule::{GpuTurn, Mode, Schedule, Standing};
+use crate::schedule::{GpuTurn, Mode, Schedule, Standing, until_look};
 
 /// For how long a worker that waits for a device sleeps between two looks for work of
 /// its pool.
@@ -181,18 +182,18 @@ impl Request<'_> {
     /// told how far it came, piece by piece, with a look between two.
     fn run_whole(&self, engine: &Engine<'_>) {
         let mut left = engine.shared().schedule.take_any();
-        let look = self.work.look().as_nanos();
+        let look = self.work.look().as_nanos() as f64;
         let mut items = if self.watch.is_set() { 1 } else { usize::MAX };
         while let Some(span) = left.take_if(|_| !engine.should_stop()) {
             let began = Instant::now();
             let (piece, rest) = span.split(items);
             left = rest;
-            let done = piece.len() as u128;
+            let done = piece.len() as f64;
             let mut piece = Some(piece);
             let mut run = || piece.take().into_iter().for_each(|piece| engine.run(piece));
             self.cpu.install(&mut run);
-            let each = began.elapsed().as_nanos() / done.max(1);
-            items = grown(items, look, each);
+            let each = began.elapsed().as_nanos() as f64 / done.max(1.0);
+            items = until_look(items, look, each);
         }
         left.into_iter().for_each(|left| engine.give_back(left));
     }
@@ -231,7 +232,8 @@ impl Request<'_> {
         };
         // Before the workers begin: they leave the GPUs what those take first.
         let first = |index| Some(engine.shared().schedule.gpu_turn(index, 0.0));
-        let mut firsts: Vec<Option<GpuTurn>> = (0..engine.lanes.len()).map(first).collect();
+        let firsts: Vec<_> = (0..engine.lanes.len()).map(first).collect();
+        let firsts: Vec<Mutex<Option<GpuTurn>>> = firsts.into_iter().map(Mutex::new).collect();
         self.cpu.run(engine.tasks, &|| engine.leaf(), &mut |wake| {
             let driver = Driver {
                 check: self.check,
@@ -243,25 +245,21 @@ impl Request<'_> {
             Jobs::scope(|jobs| {
                 let is_worker = self.cpu.is_worker();
                 let mut own = None;
-                for (index, first) in firsts.iter_mut().enumerate() {
-                    let Some(first) = first.take() else { continue };
+                for (index, first) in firsts.iter().enumerate() {
                     if index == 0 && !is_worker {
-                        own = Some(first);
+                        own = locked(first).take();
                         continue;
                     }
                     let (drivers, name) = (&slot(index).drivers, &start.names[index]);
-                    let turn = OnceLock::from(first);
                     let thread = std::thread::current();
                     let job = move || {
-                        if let Some(first) = turn.into_inner() {
+                        if let Some(first) = locked(first).take() {
                             driver.run(engine, index, first);
                         }
                         thread.unpark();
                     };
-                    if jobs.start(drivers, name, job).is_none() {
-                        let error = "there is no thread to drive the device";
-                        let error = DeviceError::new(DeviceErrorKind::Other, error);
-                        engine.shared().counts.note(Some(index), &error);
+                    if !jobs.start(drivers, name, job) {
+                        engine.has_no_driver(index, locked(first).take());
                     }
                 }
                 if start.mode != Mode::Gpu || start.decision.probe == Probe::Cpu {

@@ -1,37 +1,49 @@
 //! Long-lived threads that drive devices, and jobs on them that borrow from a batch.
 //!
 //! A thread per call would cost as much as a small batch. The threads of a device are
-//! made when they are first needed and stay until the manager goes. Only one unsafe
+//! made when they are first needed and stay for a while. Only one unsafe
 //! step is in here: a job borrows from the caller, and the thread outlives it. It is
 //! sound because [`Jobs::drop`] waits until every job has ended, so the borrow is over
 //! before the caller can go on, also where it panics: the same argument as that of
 //! `std::thread::scope`.
 
+use std::collections::VecDeque;
+use std::fmt;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 use crate::locked;
 
-/// Threads of one device at the most: so many batches are on it at once, and the others
-/// wait for their turn. One that is executed by device code on such a thread needs
-/// another.
-const MOST: usize = 4;
+/// For how long a thread waits for another job before it ends.
+const IDLE: Duration = Duration::from_secs(10);
 
 type Job = Box<dyn FnOnce() + Send>;
-type Queue = Arc<Mutex<Receiver<Job>>>;
 
-/// The threads that drive one device.
+/// The threads that drive one device: one for each job at a time, however many there are. A
+/// job may wait for another one's batch, as that of a batch inside a batch does, so none may
+/// wait for a thread.
 #[derive(Debug, Default)]
-pub(super) struct Drivers(Mutex<Inner>);
+pub(super) struct Drivers(Arc<Shared>);
 
 #[derive(Debug, Default)]
-struct Inner {
-    jobs: Option<(Sender<Job>, Queue)>,
-    threads: usize,
-    /// Jobs that were sent and have not ended.
-    busy: Arc<AtomicUsize>,
+struct Shared {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    /// Threads that wait for a job.
+    idle: usize,
+    is_closed: bool,
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue").finish_non_exhaustive()
+    }
 }
 
 /// Jobs of one caller; dropping it waits for them.
@@ -72,15 +84,15 @@ impl<'a> Jobs<'a> {
         *locked(&self.open.count) > 0
     }
 
-    /// Has a thread of the device do the job. None where there is no thread and none can
-    /// be made.
+    /// Has a thread of the device do the job. False where there is no thread and none can be
+    /// made: the job is dropped.
+    #[must_use]
     pub(super) fn start(
         &self,
         drivers: &Drivers,
         name: &str,
         job: impl FnOnce() + Send + 'a,
-    ) -> Option<()> {
-        let sender = drivers.sender(name)?;
+    ) -> bool {
         *locked(&self.open.count) += 1;
         let open = Arc::clone(&self.open);
         let job: Box<dyn FnOnce() + Send + 'a> = Box::new(move || {
@@ -90,14 +102,15 @@ impl<'a> Jobs<'a> {
             });
             job();
         });
-        // SAFETY: only the lifetime changes. The job runs at most once, counts itself as
-        // ended when it is done or dropped, and `Jobs::drop` returns only when it has:
-        // `scope` does not let a `Jobs` be leaked, so `'a` is not over before that.
+        // SAFETY: only the lifetime changes. The job runs once on a thread, or is dropped in
+        // here; it counts itself as ended when it is done, and `Jobs::drop` returns only when
+        // it has: `scope` does not let a `Jobs` be leaked, so `'a` is not over before that.
         let job: Job = unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + 'a>, Job>(job) };
-        if sender.send(job).is_err() {
-            unreachable!("the receiver lives as long as the sender");
+        let starts = drivers.send(name, job);
+        if !starts {
+            *locked(&self.open.count) -= 1;
         }
-        Some(())
+        starts
     }
 }
 
@@ -112,45 +125,54 @@ impl Drop for Jobs<'_> {
 }
 
 impl Drivers {
-    /// Where jobs go, with another thread where all are busy.
-    fn sender(&self, name: &str) -> Option<Sender<Job>> {
-        let inner = &mut *locked(&self.0);
-        let (sender, receiver) = inner.jobs.get_or_insert_with(|| {
-            let (sender, receiver) = channel();
-            (sender, Arc::new(Mutex::new(receiver)))
-        });
-        let waiting = inner.busy.fetch_add(1, Ordering::Relaxed) + 1;
-        if waiting > inner.threads && inner.threads < MOST {
-            let (receiver, busy) = (Arc::clone(receiver), Arc::clone(&inner.busy));
+    /// Has a thread do the job that is idle or new.
+    fn send(&self, name: &str, job: Job) -> bool {
+        let mut queue = locked(&self.0.queue);
+        if queue.idle <= queue.jobs.len() {
+            let shared = Arc::clone(&self.0);
             let thread = std::thread::Builder::new().name(format!("drive {name}"));
-            match thread.spawn(move || serve(&receiver, &busy)) {
-                Ok(_) => inner.threads += 1,
-                Err(error) => {
-                    log::warn!("no thread to drive {name}: {error}");
-                    if inner.threads == 0 {
-                        inner.busy.fetch_sub(1, Ordering::Relaxed);
-                        return None;
-                    }
-                }
+            if let Err(error) = thread.spawn(move || serve(&shared)) {
+                log::warn!("no thread to drive {name}: {error}");
+                return false;
             }
         }
-        Some(sender.clone())
+        queue.jobs.push_back(job);
+        self.0.changed.notify_one();
+        true
     }
 }
 
-/// A thread's life: jobs until the device's sender is dropped.
-fn serve(receiver: &Mutex<Receiver<Job>>, busy: &AtomicUsize) {
+impl Drop for Drivers {
+    fn drop(&mut self) {
+        locked(&self.0.queue).is_closed = true;
+        self.0.changed.notify_all();
+    }
+}
+
+/// A thread's life: jobs until there was none for a while, or the device's last manager went.
+fn serve(shared: &Shared) {
     loop {
-        let job = locked(receiver).recv();
-        let Ok(job) = job else { return };
+        let mut queue = locked(&shared.queue);
+        if queue.jobs.is_empty() && !queue.is_closed {
+            queue.idle += 1;
+            let has_none = |queue: &mut Queue| queue.jobs.is_empty() && !queue.is_closed;
+            let waited = shared.changed.wait_timeout_while(queue, IDLE, has_none);
+            queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+            queue.idle -= 1;
+        }
+        let Some(job) = queue.jobs.pop_front() else {
+            return;
+        };
+        drop(queue);
         // A job's panic was counted by its own guard, and is told by its batch.
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
-        busy.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     #[test]
@@ -163,12 +185,11 @@ mod tests {
                     let job = || {
                         done.fetch_add(1, Ordering::Relaxed);
                     };
-                    jobs.start(&drivers, "test", job).expect("a thread");
+                    assert!(jobs.start(&drivers, "test", job));
                 }
             });
             assert_eq!(done.load(Ordering::Relaxed), 6);
         }
-        assert!(locked(&drivers.0).threads <= MOST);
     }
 
     #[test]
@@ -178,16 +199,12 @@ mod tests {
         std::panic::set_hook(Box::new(|_| {}));
         Jobs::scope(|jobs| {
             for _ in 0..3 {
-                jobs.start(&drivers, "test", || panic!("on purpose"))
-                    .expect("a thread");
+                assert!(jobs.start(&drivers, "test", || panic!("on purpose")));
             }
         });
         std::panic::set_hook(quiet);
         let mut done = false;
-        Jobs::scope(|jobs| {
-            jobs.start(&drivers, "test", || done = true)
-                .expect("a thread")
-        });
+        Jobs::scope(|jobs| assert!(jobs.start(&drivers, "test", || done = true)));
         assert!(done);
     }
 }

@@ -280,17 +280,15 @@ impl Schedule {
         size.min(most).min(self.most_of_worker).max(1)
     }
 
-    /// A worker that has `left` tasks of its span to begin: how many of them it is to
-    /// give back, for those who have nothing.
-    pub(crate) fn cpu_look(&mut self, left: usize) -> usize {
-        if self.cpu.hungry == 0 || left == 0 || !self.is_empty() {
-            return 0;
+    /// True where a worker that has `left` tasks of its span to begin is to give them back,
+    /// for those who have nothing.
+    pub(crate) fn cpu_look(&mut self, left: usize) -> bool {
+        let is_worth = left as f64 * self.density.mean() >= self.setup.tuning.least_span_ns;
+        let gives = self.cpu.hungry > 0 && left > 0 && self.is_empty() && is_worth;
+        if gives {
+            self.cpu.hungry = 0;
         }
-        if left as f64 * self.density.mean() < self.setup.tuning.least_span_ns {
-            return 0;
-        }
-        let hungry = std::mem::take(&mut self.cpu.hungry);
-        (left * hungry).div_ceil(hungry + 1)
+        gives
     }
 
     /// After how long a worker is to give back what it has not begun of the span that begins

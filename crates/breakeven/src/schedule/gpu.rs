@@ -211,7 +211,11 @@ impl Schedule {
         let range = self.free.ranges().next();
         let range = range.map(|range| range.start..range.end.min(end));
         let Some(range) = range.filter(|range| !range.is_empty()) else {
-            return GpuTurn::Done;
+            // A worker may give the tail of its span back.
+            return match is_shared && !self.cpu.is_idle() {
+                true => GpuTurn::Wait(Ns::INFINITY),
+                false => GpuTurn::Done,
+            };
         };
         if self.gpus[index].is_new() {
             self.plan_row(index, range.clone(), now);

@@ -23,6 +23,7 @@ mod cpu;
 mod density;
 #[cfg(test)]
 mod density_tests;
+mod driver;
 mod edge;
 mod faults;
 mod gpu;
@@ -39,6 +40,7 @@ mod teach;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use driver::{Driver, Pause, Step, until_look};
 pub(crate) use faults::{After, Standing};
 pub(crate) use gpu::{GpuTurn, LaunchTime};
 pub(crate) use rate::Rate;

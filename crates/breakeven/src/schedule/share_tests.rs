@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{GpuSetup, GpuTurn, Mode, Rate, Schedule, Setup};
+use super::{GpuSetup, GpuTurn, LaunchTime, Mode, Rate, Schedule, Setup};
 use crate::plan::{Further, PLACES, Shape, Tuning};
 
-/// The first launch of so many tasks on a GPU of which a task takes so much of a worker's time.
+/// So many tasks on eight workers and a GPU of which a task takes so much of a worker's time.
 /// The last tasks are taken to be a little cheaper than the others.
-fn first_launch(tasks: usize, part: f64) -> usize {
+fn schedule(tasks: usize, part: f64) -> Schedule {
     let gpu = GpuSetup {
         rate: Rate::known(50_000.0, part * 50_000.0),
         is_stated: false,
@@ -26,7 +26,7 @@ fn first_launch(tasks: usize, part: f64) -> usize {
     };
     let mut places = [1.0; PLACES];
     places[PLACES - 2..].fill(0.85);
-    let mut schedule = Schedule::new(Setup {
+    Schedule::new(Setup {
         tasks,
         workers: 8,
         mode: Mode::Both,
@@ -43,8 +43,12 @@ fn first_launch(tasks: usize, part: f64) -> usize {
         })),
         may_fall_back: usize::MAX,
         tuning: Tuning::USUAL,
-    });
-    match schedule.gpu_turn(0, 0.0) {
+    })
+}
+
+/// The first launch.
+fn first_launch(tasks: usize, part: f64) -> usize {
+    match schedule(tasks, part).gpu_turn(0, 0.0) {
         GpuTurn::Run(span) => span.len(),
         turn => panic!("{turn:?}"),
     }
@@ -59,4 +63,31 @@ fn no_wave_of_the_workers_is_begun_for_a_few_tasks() {
     let slow =
         (1_000..1_040).filter(|tasks| !(tasks - first_launch(*tasks, 0.1)).is_multiple_of(8));
     assert!(slow.count() > 20, "a tenth of a task each is worth a wave");
+}
+
+/// A driver that was told that nothing is left returns, and never asks again.
+#[test]
+fn a_gpu_gets_the_tail_that_a_worker_gives_back_late() {
+    let mut schedule = schedule(10_000, 0.5);
+    // A worker takes what it is promised; the GPU does the rest.
+    let span = schedule.cpu_turn(0.0).expect("the workers share");
+    let mut now = 0.0;
+    while schedule.free.tasks() > 0 {
+        let GpuTurn::Run(span) = schedule.gpu_turn(0, now) else {
+            panic!("nobody else is there");
+        };
+        now += 50_000.0 + 25_000.0 * span.len() as f64;
+        let (start, tasks) = (span.range().start, span.len());
+        let _ = schedule.gpu_succeeded(0, start, tasks, LaunchTime::default(), now);
+    }
+    let turn = schedule.gpu_turn(0, now);
+    assert_eq!(
+        turn,
+        GpuTurn::Wait(f64::INFINITY),
+        "a worker may give tasks back"
+    );
+    let (done, tail) = span.split(1);
+    schedule.cpu_did(done.range(), 1e6);
+    schedule.give_back(tail.expect("it is longer"));
+    assert!(matches!(schedule.gpu_turn(0, now + 1e6), GpuTurn::Run(_)));
 }

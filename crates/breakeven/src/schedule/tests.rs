@@ -114,7 +114,10 @@ impl Walk {
 
     fn wake_drivers(&mut self) {
         for device in &mut self.devices {
-            device.driver = Driver::Looks;
+            // A driver that has ended for want of work is not asked again.
+            if device.driver != Driver::HasEnded || !device.flights.is_empty() {
+                device.driver = Driver::Looks;
+            }
         }
     }
 
@@ -156,16 +159,12 @@ impl Walk {
         let Range { start, end } = self.busy[index].span.range();
         let left = self.random.random_range(0..end - start);
         let patience = self.schedule.cpu_patience(start);
-        let gives = match self.now - self.busy[index].since > patience {
-            true => left,
-            false => self.schedule.cpu_look(left),
-        };
-        assert!(gives <= left, "{gives} of {left} tasks");
-        if gives == 0 {
+        let is_overdue = self.now - self.busy[index].since > patience;
+        if left == 0 || !is_overdue && !self.schedule.cpu_look(left) {
             return;
         }
         let Held { span, since, .. } = self.busy.swap_remove(index);
-        let (done, tail) = span.split(end - start - gives);
+        let (done, tail) = span.split(end - start - left);
         self.schedule.cpu_did(done.range(), self.now - since);
         self.is_done(done.range());
         let tail = tail.expect("it gives some");

@@ -26,7 +26,7 @@ fn batch(tasks: usize, place: usize, others: f64) -> Scenario {
         }),
         ..ScenarioGpu::default()
     }];
-    scenario
+    scenario.ideal()
 }
 
 fn within(scenario: &mut Scenario, ns: f64) {

@@ -24,7 +24,7 @@ fn batch(costs: &Costs, used_by_other: f64) -> Simulated {
         }),
         ..ScenarioGpu::default()
     }];
-    let run = scenario.run(ExecutionStrategy::Auto, costs);
+    let run = scenario.ideal().run(ExecutionStrategy::Auto, costs);
     run.expect("Auto needs nothing")
 }
 

@@ -14,7 +14,7 @@ fn scenario(ratio: f64, hindrance: f64) -> Scenario {
         ..ScenarioGpu::default()
     }];
     scenario.hindrance = hindrance;
-    scenario
+    scenario.ideal()
 }
 
 fn run(scenario: &Scenario, costs: &Costs) -> Simulated {

@@ -18,7 +18,7 @@ fn scenario(costs: Vec<f64>, ratio: f64, launch_ns: f64) -> Scenario {
         task_ns: TASK_NS / WORKERS as f64 / ratio,
         ..ScenarioGpu::default()
     }];
-    scenario
+    scenario.ideal()
 }
 
 /// The same where a launch costs 1 % of what all devices take for the whole.

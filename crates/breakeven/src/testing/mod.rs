@@ -9,6 +9,7 @@ mod fair_tests;
 mod gpu;
 #[cfg(test)]
 mod hindrance_tests;
+mod host;
 #[cfg(test)]
 mod learning_tests;
 mod noise;
@@ -23,5 +24,6 @@ pub use gpu::{
     Fault, FaultKind, FaultScript, RandomFaults, SimulatedCounts, SimulatedGpu, SimulatedInFlight,
     SimulatedSpec,
 };
+pub use host::Host;
 pub use noise::Noise;
-pub use scenario::{Load, Scenario, ScenarioGpu, Simulated};
+pub use scenario::{Load, Scenario, ScenarioGpu, Simulated, WarmUp};

@@ -4,35 +4,80 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Times that vary from one span or launch to the next, as those of machines do.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Noise {
     /// Standard deviation of a time's logarithm: times are log-normal, with the true mean.
     pub deviation: f64,
-    /// Which noise: batches of one seed meet the same.
+    /// One launch in so many is delayed; 0 for none.
+    pub rare: f64,
+    /// By so much in the mean, ns.
+    pub rare_ns: f64,
+    /// Which noise: scenarios of one seed meet the same.
     pub seed: u64,
+}
+
+impl Noise {
+    /// Times that never vary.
+    pub const NONE: Self = Self {
+        deviation: 0.0,
+        rare: 0.0,
+        rare_ns: 0.0,
+        seed: 0,
+    };
+}
+
+impl Default for Noise {
+    fn default() -> Self {
+        Self {
+            deviation: 0.03,
+            rare: 500.0,
+            rare_ns: 500_000.0,
+            seed: 0,
+        }
+    }
 }
 
 /// Draws factors of times.
 pub(super) struct Factors {
-    deviation: f64,
+    noise: Noise,
     random: Xoshiro256PlusPlus,
 }
 
 impl Factors {
-    pub(super) fn new(noise: Noise) -> Self {
+    /// Those of a batch of a scenario.
+    pub(super) fn new(noise: Noise, batch: u64) -> Self {
         Self {
-            deviation: noise.deviation,
-            random: Xoshiro256PlusPlus::seed_from_u64(noise.seed),
+            noise,
+            random: Xoshiro256PlusPlus::seed_from_u64(noise.seed ^ batch.rotate_left(32)),
+        }
+    }
+
+    /// A delay over its mean: exponential, as waits for something that ends at random are.
+    pub(super) fn delay(&mut self) -> f64 {
+        match self.noise == Noise::NONE {
+            true => 1.0,
+            false => -(1.0 - self.random.random::<f64>()).ln(),
+        }
+    }
+
+    /// What a launch is delayed by, ns: most by nothing.
+    pub(super) fn rare(&mut self) -> f64 {
+        let is_rare = self.noise.rare > 0.0 && self.random.random_bool(self.noise.rare.recip());
+        if is_rare {
+            self.noise.rare_ns * self.delay()
+        } else {
+            0.0
         }
     }
 
     /// How many times as long the next time is.
     pub(super) fn next(&mut self) -> f64 {
+        let deviation = self.noise.deviation;
         // Box and Muller, 1958.
         let [radius, turn]: [f64; 2] = [self.random.random(), self.random.random()];
         let normal = (-2.0 * (1.0 - radius).ln()).sqrt() * (std::f64::consts::TAU * turn).cos();
         // Their mean is 1.
-        (self.deviation * normal - 0.5 * self.deviation * self.deviation).exp()
+        (deviation * normal - 0.5 * deviation * deviation).exp()
     }
 }
 
@@ -43,7 +88,11 @@ mod tests {
     #[test]
     fn factors_have_a_mean_of_one_and_the_deviation() {
         for deviation in [0.0, 0.1, 0.4] {
-            let mut factors = Factors::new(Noise { deviation, seed: 1 });
+            let noise = Noise {
+                deviation,
+                ..Noise::default()
+            };
+            let mut factors = Factors::new(noise, 1);
             let drawn: Vec<f64> = (0..20_000).map(|_| factors.next()).collect();
             let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
             let squares = drawn.iter().map(|factor| factor.ln().powi(2)).sum::<f64>();

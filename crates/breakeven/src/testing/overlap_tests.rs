@@ -135,7 +135,7 @@ fn scenario(launch_ns: f64, copies: [f64; 2]) -> Scenario {
         copies,
         ..ScenarioGpu::default()
     }];
-    scenario
+    scenario.ideal()
 }
 
 /// Times of batches over one launch's, one batch after the other.

@@ -1,11 +1,13 @@
 //! How a batch would go, in virtual time: a discrete-event simulation that
 //! drives the schedule of the real executor.
 //!
-//! It has a pool of workers, GPUs, and tasks of known cost. Unless asked for it leaves out
-//! noise and the time that taking a span takes (below a microsecond). The bench `execute`
-//! runs some of its points for real beside it.
+//! It has a pool of workers, GPUs, and tasks of known cost, on a host whose cores workers,
+//! drivers and software GPUs share. The bench `simulator` runs the same batches for real.
 
-use super::noise::Noise;
+use std::cell::Cell;
+
+use super::host::Host;
+use super::noise::{Factors, Noise};
 use crate::hardware::Fact;
 use crate::plan::{Decision, GpuCosts, Objective, OperationCosts, Power, Prices, Tuning, estimate};
 use crate::schedule::{Ns, Span};
@@ -30,10 +32,12 @@ pub struct Scenario {
     /// How many times as long a span or a launch takes that begins while the other kind of
     /// device is at work: memory and power may be one.
     pub hindrance: f64,
-    /// What taking a span takes a worker, ns.
-    pub span_ns: f64,
+    /// What its threads cost.
+    pub host: Host,
     /// How far times vary.
     pub noise: Noise,
+    /// It is the program's first batch: first launches compile.
+    pub compiles: bool,
     /// Memory of a task, bytes: tasks of like memory are one size to the cost model.
     pub memory_per_task: usize,
     /// What the CPU draws; while some of the workers wait, their part of it less.
@@ -44,6 +48,8 @@ pub struct Scenario {
     pub prices: Option<Prices>,
     /// What the choice and the schedule are tuned by.
     pub tuning: &'static Tuning,
+    /// Batches so far.
+    pub(super) batches: Cell<u64>,
 }
 
 /// A simulated GPU in virtual time.
@@ -55,6 +61,18 @@ pub struct ScenarioGpu {
     pub tells_launch: bool,
     /// Time of a mean task, transfers included, ns.
     pub task_ns: f64,
+    /// What submitting a launch takes its driver, ns of a core.
+    pub submit_ns: f64,
+    /// What collecting a launch's outputs takes it, ns of a core.
+    pub collect_ns: f64,
+    /// What the driver's copies of a task's inputs and outputs take a core, ns.
+    pub host_ns: [f64; 2],
+    /// What a program's first launch takes longer, ns of a core.
+    pub compile_ns: f64,
+    /// Threads of a software GPU, which compute on the host's cores; 0 for hardware.
+    pub threads: usize,
+    /// The device is slower at first.
+    pub warm_up: Option<WarmUp>,
     /// Parts of a task's time that its upload and its download take, each on an engine of its
     /// own; 0 where everything goes through one queue.
     pub copies: [f64; 2],
@@ -72,6 +90,15 @@ pub struct Load {
     /// When it begins, ns.
     pub from_ns: f64,
     /// How many times slower the device is then; infinite for one that stalls.
+    pub times: f64,
+}
+
+/// Until some time a device is slower: its clock rises from idle.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WarmUp {
+    /// When it ends, ns.
+    pub until_ns: f64,
+    /// How many times slower the device is until then.
     pub times: f64,
 }
 
@@ -103,6 +130,12 @@ impl Default for ScenarioGpu {
             launch_ns: 20_000.0,
             tells_launch: false,
             task_ns: 10_000.0,
+            submit_ns: 5_000.0,
+            collect_ns: 2_000.0,
+            host_ns: [0.0; 2],
+            compile_ns: 0.0,
+            threads: 0,
+            warm_up: None,
             copies: [0.0; 2],
             most_tasks: usize::MAX,
             load: None,
@@ -112,6 +145,55 @@ impl Default for ScenarioGpu {
 }
 
 impl ScenarioGpu {
+    /// An NVIDIA H200 by CUDA, of the table in `docs/performance.md`: 22 to 29 µs for a launch
+    /// with its wait, uploads at 8.0 GB/s and downloads at 3.2 GB/s, in which its driver copies
+    /// on a core. A task takes `task_ns` on the device and moves so many bytes up and down.
+    pub fn h200_cuda(task_ns: f64, bytes: [u64; 2]) -> Self {
+        let [up, down] = bytes.map(|bytes| bytes as f64);
+        Self {
+            launch_ns: 10_000.0,
+            task_ns,
+            submit_ns: 8_000.0,
+            collect_ns: 5_000.0,
+            host_ns: [up / 8.0, down / 3.2],
+            ..Self::default()
+        }
+    }
+
+    /// A discrete card behind PCIe 3.0 with sixteen lanes, whose copies go through pinned
+    /// memory at 12 of its 15.75 GB/s, each way on an engine of its own, while a core fills
+    /// that memory at 8 GB/s. Assumed, not measured.
+    pub fn pcie_discrete(task_ns: f64, bytes: [u64; 2]) -> Self {
+        let [up, down] = bytes.map(|bytes| bytes as f64);
+        let all = task_ns + (up + down) / 12.0;
+        Self {
+            launch_ns: 15_000.0,
+            task_ns: all,
+            copies: [up / 12.0 / all, down / 12.0 / all],
+            host_ns: [up / 8.0, down / 8.0],
+            ..Self::default()
+        }
+    }
+
+    /// A GPU that shares the CPU's memory: nothing is copied. Assumed, not measured.
+    pub fn integrated(task_ns: f64) -> Self {
+        Self {
+            launch_ns: 30_000.0,
+            task_ns,
+            ..Self::default()
+        }
+    }
+
+    /// Mesa's software GPU, as the bench `simulator` measures it: what a launch costs is
+    /// nearly all of a batch of one task.
+    pub fn lavapipe(launch_ns: f64, threads: usize) -> Self {
+        Self {
+            launch_ns,
+            threads,
+            ..Self::default()
+        }
+    }
+
     /// When a launch is done that is made now, whose tasks take `work` at rate 1; its engines
     /// are free from then on.
     pub(super) fn ends(&self, now: Ns, work: f64, free: &mut [Ns; 3]) -> Ns {
@@ -125,7 +207,18 @@ impl ScenarioGpu {
         // A stalled device takes for ever only for what there is to do.
         let engines = engines.filter(|(_, (_, part))| *part > 0.0);
         engines.fold(now, |ready, (free, (launch, part))| {
-            *free = ends(ready.max(*free) + launch, part * work, self.load);
+            let begin = ready.max(*free) + launch;
+            let work = part * work;
+            *free = match self.warm_up {
+                Some(WarmUp { until_ns, times }) if begin < until_ns => {
+                    let warm = (until_ns - begin) / times;
+                    match work <= warm {
+                        true => begin + work * times,
+                        false => ends(until_ns, work - warm, self.load),
+                    }
+                }
+                _ => ends(begin, work, self.load),
+            };
             *free
         })
     }
@@ -152,14 +245,35 @@ impl Scenario {
             cpu_load: None,
             gpus: vec![ScenarioGpu::default()],
             hindrance: 1.0,
-            span_ns: 0.0,
+            host: Host::default(),
             noise: Noise::default(),
+            compiles: false,
             memory_per_task: WorkloadProfile::from_task_count(1).memory_per_task,
             cpu_power: Fact::Unknown,
             objective: Objective::Time,
             prices: None,
             tuning: Tuning::USUAL,
+            batches: Cell::new(0),
         }
+    }
+
+    /// The same on a host whose threads cost nothing and never wait, without noise: what
+    /// follows from the schedule alone.
+    #[must_use]
+    pub fn ideal(mut self) -> Self {
+        self.host = Host::IDEAL;
+        self.noise = Noise::NONE;
+        for gpu in &mut self.gpus {
+            (gpu.submit_ns, gpu.collect_ns, gpu.host_ns) = (0.0, 0.0, [0.0; 2]);
+        }
+        self
+    }
+
+    /// Draws of noise, others in each batch.
+    pub(super) fn factors(&self) -> Factors {
+        let batch = self.batches.get();
+        self.batches.set(batch + 1);
+        Factors::new(self.noise, batch)
     }
 
     /// The same devices with tasks of other costs.

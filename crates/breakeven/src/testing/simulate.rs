@@ -94,11 +94,8 @@ impl Scenario {
         };
         let told = |gpu: &ScenarioGpu| gpu.tells_launch.then_some(gpu.launch_ns);
         let known = known.clone().told(self.gpus.iter().map(told), tuning);
-        let fits = (0..self.gpus.len()).map(|index| known.gpu(index).fits);
-        let fits: Vec<_> = fits
-            .map(|fits| fits.map_or(usize::MAX, |fits| fits as usize))
-            .collect();
-        let known = &known.in_launches_of(fits.iter().copied(), self.tasks());
+        let most = self.gpus.iter().map(|_| usize::MAX);
+        let known = &known.in_launches_of(most, self.tasks());
         let decision = decide_tuned(query, workload, &self.machine(), heuristics, known)?;
         let limits = Decided {
             tasks: self.tasks(),
@@ -109,9 +106,9 @@ impl Scenario {
             may_fall_back: usize::MAX,
             tuning,
         };
-        let gpus = fits.into_iter().map(|fits| GpuLimits {
+        let gpus = (0..self.gpus.len()).map(|gpu| GpuLimits {
             depth: 3,
-            fits,
+            fits: known.gpu(gpu).fits.map_or(usize::MAX, |fits| fits as usize),
             ..GpuLimits::UNKNOWN
         });
         let gpus: Vec<_> = gpus.collect();

@@ -15,7 +15,7 @@ fn scenario() -> Scenario {
         task_ns: 125.0,
         ..ScenarioGpu::default()
     }];
-    scenario
+    scenario.ideal()
 }
 
 /// The batch's time over that of the CPU alone, and whether the GPUs were to have it all.

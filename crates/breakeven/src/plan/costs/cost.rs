@@ -232,13 +232,16 @@ impl GpuCosts {
 }
 
 impl OperationCosts {
-    /// Where a GPU's memory takes fewer than all tasks in one launch, it does them in several.
+    /// A GPU that takes fewer than all tasks in one launch, or whose memory was seen to, does
+    /// them in several.
     pub(crate) fn in_launches_of(
         mut self,
-        fits: impl Iterator<Item = usize>,
+        most: impl Iterator<Item = usize>,
         tasks: usize,
     ) -> Self {
-        for (gpu, fits) in self.gpus.iter_mut().zip(fits) {
+        for (gpu, most) in self.gpus.iter_mut().zip(most) {
+            let known = gpu.fits.map_or(usize::MAX, |fits| fits as usize);
+            let fits = most.min(known);
             if fits < tasks {
                 gpu.cost = gpu.cost.map(|cost| cost.in_launches_of(fits));
             }
