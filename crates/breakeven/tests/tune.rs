@@ -182,6 +182,8 @@ fn a_cpu_form_computes_the_same_with_every_constant() {
     let best = tuner.tune_host(&product, &[&a, &b]).unwrap();
     assert_eq!(best.tried.len(), 3 * 4 * 3);
     assert!(tuned.find(&best.key, best.source).is_some());
+    // (2·70·400 + 2·400·300) elements of 4 bytes are 1.13 MiB.
+    assert_eq!(best.key.size.to_string(), "1 item of 1 MiB");
     let after = product.on_cpu(&[&a, &b]).unwrap();
     for (before, after) in before.host().unwrap().iter().zip(after.host().unwrap()) {
         assert!((before - after).abs() < 1e-3, "{before} {after}");
