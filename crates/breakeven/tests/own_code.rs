@@ -105,6 +105,7 @@ fn a_shader_that_is_none_is_a_compile_error_with_its_place() {
         ErrorKind::Shape,
         "lines: the shader has 3 bindings; 2 inputs, 1 parameters and the output are 4",
     );
+    let none: [Floats; 0] = [];
     let shader = SHADER
         .replace("x[id.x]", "1.0")
         .replace("binding(0)", "binding(2)");
@@ -117,7 +118,7 @@ fn a_shader_that_is_none_is_a_compile_error_with_its_place() {
         .replace("binding(1)", "binding(0)")
         .replace("binding(2)", "binding(1)");
     refused(
-        wgsl(&shader).unwrap().on_cpu(&[] as &[Floats]),
+        wgsl(&shader).unwrap().on_cpu(&none),
         ErrorKind::Shape,
         "lines: no inputs; give at least one",
     );
