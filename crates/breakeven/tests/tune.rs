@@ -262,7 +262,7 @@ mod on_a_device {
         let segment = ImageSegmentation::new(0.5, Connectivity::Four).unwrap();
         same_with_all(&gpu, &segment, &[&images], 1);
         let entropy = PixelEntropy::new(3).unwrap();
-        let segment = ImageSegmentation::new(2.9, Connectivity::Four).unwrap();
+        let segment = ImageSegmentation::new(1.41, Connectivity::Four).unwrap();
         let fused = FusedConvEntropySegment::new(conv, entropy, segment);
         // More rows than a unit's mask has bits.
         same_with_all(&gpu, &fused, &[&values(&[2, 150, 45])], 4);
