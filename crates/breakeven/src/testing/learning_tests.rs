@@ -254,18 +254,18 @@ fn a_gpu_that_is_new_beside_a_known_one_is_tried_with_few_tasks() {
     let cpu_ns = tasks as f64 * scenario.cpu_task_ns / WORKERS as f64;
     // The first GPU was seen in launches of one size, and of many tasks.
     for second in 1..4 {
-        let seen = |ns: f64| Observation {
+        let seen = Observation {
             at: std::time::UNIX_EPOCH + std::time::Duration::from_secs(second),
             tasks: tasks as u64 / 4,
-            ns: ns as u64,
+            ns: crate::whole(cpu_ns / 4.0) as u64,
             transfer_ns: None,
             workers: WORKERS,
             shared: false,
         };
         let memory = scenario.memory_per_task;
-        costs.observe("simulated", memory, RanOn::Cpu, &seen(cpu_ns / 4.0));
+        costs.observe("simulated", memory, RanOn::Cpu, &seen);
         let first = &scenario.names()[0];
-        costs.observe("simulated", memory, RanOn::Gpu(first), &seen(cpu_ns / 4.0));
+        costs.observe("simulated", memory, RanOn::Gpu(first), &seen);
     }
     let first = run(&scenario, &costs);
     assert!(first.makespan_ns < 0.6 * cpu_ns, "{first:?}");
