@@ -10,7 +10,7 @@ use breakeven::{Error, ErrorKind, Operator, Tensor, View};
 use crate::wait::block_on;
 
 /// Items of three numbers become their sum and their product; what is negative is refused.
-struct SumAndProduct;
+pub(crate) struct SumAndProduct;
 
 impl Operator for SumAndProduct {
     type In = f32;
@@ -46,11 +46,11 @@ impl Operator for SumAndProduct {
     }
 }
 
-fn cpu_only() -> StrategyManager<RayonCpu> {
+pub(crate) fn cpu_only() -> StrategyManager<RayonCpu> {
     StrategyManager::cpu_only(Arc::new(RayonCpu::current())).with_costs(Arc::new(Costs::new()))
 }
 
-fn items(count: usize) -> Tensor<'static> {
+pub(crate) fn items(count: usize) -> Tensor<'static> {
     let values = (0..3 * count).map(|at| (at % 5) as f32).collect::<Vec<_>>();
     Tensor::new(values, &[count, 3]).unwrap()
 }

@@ -82,6 +82,32 @@ fn an_execution_its_spans_and_its_fallback_are_operations() {
 }
 
 #[test]
+fn the_use_of_each_gpu_is_recorded() {
+    let gpu = |name: &str, gpu_use| {
+        let spec = SimulatedSpec {
+            name: name.to_owned(),
+            gpu_use: Fact::Known(gpu_use),
+            ..SimulatedSpec::new(Duration::from_micros(20), Duration::from_micros(1))
+        };
+        Arc::new(SimulatedGpu::new(spec, |task: &u64| task + 1))
+    };
+    let manager = StrategyManager::new(Arc::new(RayonCpu::current()), gpu("record: one", 0.25))
+        .with_gpu(gpu("record: two", 0.75))
+        .with_costs(Arc::new(Costs::new()))
+        .with_strategy("gpu-only".parse().expect("a strategy"));
+    let tasks: Vec<u64> = (0..1000).collect();
+    get_profiler(true);
+    let batch = manager.operation("used");
+    let result = batch.execute(&tasks, |task| Ok::<_, Never>(task + 1));
+    assert_eq!(result.expect("nothing fails").outputs[999], 1000);
+    let profile = get_profiler(true).snapshot();
+    for (name, expected) in [("record: one", 0.25), ("record: two", 0.75)] {
+        let launches = operation(&profile, "used:span", name).expect("launches");
+        assert_eq!(launches.gpu_use, Some(expected), "{name}");
+    }
+}
+
+#[test]
 fn an_execution_that_ended_early_is_no_sample_of_the_whole() {
     let tasks: Vec<u64> = (0..100).collect();
     let manager = manager("cpu-only", None);

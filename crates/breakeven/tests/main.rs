@@ -18,6 +18,7 @@ mod execute_late;
 mod execute_metrics;
 mod execute_recall;
 mod execute_record;
+mod execute_shapes;
 mod execute_stopped;
 mod execute_transfers;
 mod faults;

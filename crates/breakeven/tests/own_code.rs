@@ -105,6 +105,23 @@ fn a_shader_that_is_none_is_a_compile_error_with_its_place() {
         ErrorKind::Shape,
         "lines: the shader has 3 bindings; 2 inputs, 1 parameters and the output are 4",
     );
+    let none: [Floats; 0] = [];
+    let shader = SHADER
+        .replace("x[id.x]", "1.0")
+        .replace("binding(0)", "binding(2)");
+    let shader = shader.replacen(
+        "@group(0) @binding(2) var<storage, read> x: array<f32>;",
+        "",
+        1,
+    );
+    let shader = shader
+        .replace("binding(1)", "binding(0)")
+        .replace("binding(2)", "binding(1)");
+    refused(
+        wgsl(&shader).unwrap().on_cpu(&none),
+        ErrorKind::Shape,
+        "lines: no inputs; give at least one",
+    );
 }
 
 #[cube(launch)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use breakeven::execute::GpuExecutor;
 use breakeven::gpu::{DeviceForm, Gpu, Launch, OperatorExecutor, Output, Transfers};
@@ -192,6 +192,32 @@ fn what_is_given_up_does_no_harm_and_a_slow_device_times_out() {
         sum.host().unwrap(),
         VectorAdd.on_cpu(&pair).unwrap().host().unwrap()
     );
+}
+
+#[test]
+fn launches_that_wait_for_each_other_do_not_time_out() {
+    let Some(mut gpu) = first_gpu() else {
+        return;
+    };
+    let entropy = PixelEntropy::new(33).unwrap();
+    let mut images = 1;
+    let (input, took) = loop {
+        let input = numbers(&[images, 256, 256], 7);
+        gpu.run(&entropy, &input).unwrap();
+        let begun = Instant::now();
+        gpu.run(&entropy, &input).unwrap();
+        if begun.elapsed() > Duration::from_millis(100) || images > 2_000 {
+            break (input, begun.elapsed());
+        }
+        images *= 2;
+    };
+    gpu.set_timeout(4 * took + Duration::from_millis(500));
+    let start = || gpu.start(&entropy, &input, Output::OnHost).unwrap();
+    let flights: Vec<_> = (0..20).map(|_| start()).collect();
+    for (number, flight) in flights.into_iter().enumerate() {
+        let output = flight.wait().map(|output| output.batch());
+        assert_eq!(output, Ok(images), "{number}");
+    }
 }
 
 /// An operator whose output is more than any device has memory for.

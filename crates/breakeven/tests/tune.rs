@@ -182,6 +182,8 @@ fn a_cpu_form_computes_the_same_with_every_constant() {
     let best = tuner.tune_host(&product, &[&a, &b]).unwrap();
     assert_eq!(best.tried.len(), 3 * 4 * 3);
     assert!(tuned.find(&best.key, best.source).is_some());
+    // (2·70·400 + 2·400·300) elements of 4 bytes are 1.13 MiB.
+    assert_eq!(best.key.size.to_string(), "1 item of 1 MiB");
     let after = product.on_cpu(&[&a, &b]).unwrap();
     for (before, after) in before.host().unwrap().iter().zip(after.host().unwrap()) {
         assert!((before - after).abs() < 1e-3, "{before} {after}");
@@ -198,9 +200,10 @@ mod on_a_device {
     use std::time::Duration;
 
     use breakeven::kernels::{
-        ArForecast, Connectivity, Conv2d, DendriticIntegration, DotProduct, ImageSegmentation,
-        LstmCell, Nonlinearity, PixelEntropy, SOBEL_X,
+        ArForecast, Connectivity, Conv2d, DendriticIntegration, DotProduct,
+        FusedConvEntropySegment, ImageSegmentation, LstmCell, Nonlinearity, PixelEntropy, SOBEL_X,
     };
+    use breakeven::tune::source_number;
     use breakeven::{DeviceErrorKind, Element};
 
     use super::*;
@@ -252,10 +255,17 @@ mod on_a_device {
         same_with_all(&gpu, &VectorAdd, &[&vectors, &vectors], 9);
         same_with_all(&gpu, &DotProduct, &[&vectors, &vectors], 15);
         let sobel = Tensor::new(SOBEL_X.to_vec(), &[3, 3]).unwrap();
-        same_with_all(&gpu, &Conv2d::new(sobel, 1, 1).unwrap(), &[&images], 16);
-        same_with_all(&gpu, &PixelEntropy::new(9).unwrap(), &[&images], 10);
+        let conv = Conv2d::new(sobel, 1, 1).unwrap();
+        same_with_all(&gpu, &conv, &[&images], 16);
+        let entropy = PixelEntropy::new(9).unwrap();
+        same_with_all(&gpu, &entropy, &[&images], 10);
         let segment = ImageSegmentation::new(0.5, Connectivity::Four).unwrap();
         same_with_all(&gpu, &segment, &[&images], 1);
+        let entropy = PixelEntropy::new(3).unwrap();
+        let segment = ImageSegmentation::new(1.41, Connectivity::Four).unwrap();
+        let fused = FusedConvEntropySegment::new(conv, entropy, segment);
+        // More rows than a unit's mask has bits.
+        same_with_all(&gpu, &fused, &[&values(&[2, 150, 45])], 4);
         same_with_all(&gpu, &ArForecast::new(5, 4).unwrap(), &[&vectors], 3);
         let lstm = LstmCell::new(&[0.1; 96], &[0.2; 144], &[0.1; 24], &[0.0; 24], [4, 6]).unwrap();
         let (input, state) = (values(&[5, 4]), values(&[5, 6]));
@@ -270,6 +280,56 @@ mod on_a_device {
             let (a, b) = (values(&[batch, m, k]), values(&[batch, k, n]));
             same_with_all(&gpu, &MatrixMultiply, &[&a, &b], 3);
         }
+    }
+
+    #[test]
+    fn the_source_of_a_kernel_is_all_that_it_calls() {
+        let Some(gpu) = first_gpu() else {
+            return;
+        };
+        fn source<O: Element>(
+            gpu: &breakeven::gpu::Gpu,
+            operator: &dyn Operator<In = f32, Out = O>,
+            inputs: &[&[usize]],
+        ) -> u64 {
+            operator.device().unwrap().space(gpu, inputs).source
+        }
+        macro_rules! sources {
+            ($($file:literal),*) => {
+                0 $(^ source_number(include_bytes!(concat!("../src/kernels/", $file, ".rs"))))*
+            };
+        }
+        let conv = || {
+            let sobel = Tensor::new(SOBEL_X.to_vec(), &[3, 3]).unwrap();
+            Conv2d::new(sobel, 1, 1).unwrap()
+        };
+        let entropy = PixelEntropy::new(3).unwrap();
+        let segment = ImageSegmentation::new(2.9, Connectivity::Four).unwrap();
+        let fused = FusedConvEntropySegment::new(conv(), entropy, segment);
+        assert_eq!(
+            source(&gpu, &fused, &[&[2, 9, 9]]),
+            sources!(
+                "fused_conv_entropy_segment/fused_form",
+                "conv2d/conv2d_kernels",
+                "pixel_entropy/entropy_kernels",
+                "image_segmentation/segmentation_kernels/tiles"
+            )
+        );
+        let lstm = LstmCell::new(&[0.1; 96], &[0.2; 144], &[0.1; 24], &[0.0; 24], [4, 6]).unwrap();
+        assert_eq!(
+            source(&gpu, &lstm, &[&[5, 4], &[5, 6], &[5, 6]]),
+            sources!("lstm_cell/lstm_kernels", "activation/activation_kernels")
+        );
+        let sigmoid = Nonlinearity::Sigmoid { k: 1.0, theta: 0.5 };
+        let (weights, conductances) = (values(&[7, 3, 8]), values(&[7, 3]));
+        let dendrites = DendriticIntegration::new(weights, conductances, sigmoid).unwrap();
+        assert_eq!(
+            source(&gpu, &dendrites, &[&[5, 7, 3, 8]]),
+            sources!(
+                "dendritic_integration/dendrite_kernels",
+                "activation/activation_kernels"
+            )
+        );
     }
 
     #[test]

@@ -11,7 +11,9 @@ use super::result::{Stop, TaskError};
 use super::slots::Slots;
 use super::tasks::{Parts, first_of};
 use super::tensor_device::{TensorDevice, TensorFlight};
-use super::work::{Flight, LOOK_OF_CALLS, Lane, Ran, StopSign, Work, agreed, message, moved};
+use super::work::{
+    Flight, LOOK_OF_CALLS, Lane, Ran, StopSign, Work, agreed, message, moved, wrong,
+};
 use crate::error::{DeviceError, Error};
 use crate::hardware::Fact;
 use crate::locked;
@@ -53,10 +55,6 @@ impl<'b, O: Operator + ?Sized> Items<'b, O> {
             whole: Mutex::default(),
             failed: Mutex::default(),
         })
-    }
-
-    pub(super) fn batch(&self) -> usize {
-        self.shape[0]
     }
 
     /// Computes some items on this thread and the current pool.
@@ -171,13 +169,14 @@ where
 
     fn start<'l>(&'l self, range: Range<usize>) -> Result<Box<dyn Flight + 'l>, DeviceError> {
         let items = self.items;
-        let is_whole = range == (0..items.batch());
-        let stays = is_whole && self.has_all();
+        let mut shape = items.shape.clone();
+        shape[0] = range.len();
+        let stays = shape == items.shape && self.has_all();
         let parts = items.inputs.iter().map(|input| input.items(range.clone()));
         let parts = parts.collect::<Result<Vec<_>, _>>()?;
         Ok(Box::new(ItemsFlight {
             lane: self,
-            is_whole,
+            shape,
             future: Some(self.gpu.start_call(items.operator, &parts, stays)?),
             output: None,
         }))
@@ -186,7 +185,8 @@ where
 
 struct ItemsFlight<'l, 'b, O: Operator + ?Sized, G, V> {
     lane: &'l ItemsLane<'b, O, G, V>,
-    is_whole: bool,
+    /// That of its output.
+    shape: Vec<usize>,
     /// None once the output is there.
     future: Option<TensorFlight<O::Out>>,
     output: Option<Tensor<'static, O::Out>>,
@@ -205,7 +205,15 @@ where
         let outcome = std::task::ready!(future.as_mut().poll(context));
         let moved = moved(&outcome, || future.transfer_time());
         self.future = None;
-        self.output = Some(outcome?);
+        let output = self.output.insert(outcome?);
+        if output.shape() != self.shape {
+            let [found, expected] = [output.shape(), &self.shape].map(shape::text);
+            let what = format!("an output of shape {found} where it should be {expected}");
+            return Poll::Ready(Err(wrong(what)));
+        }
+        if self.shape != self.lane.items.shape {
+            output.host()?;
+        }
         Poll::Ready(Ok(moved))
     }
 
@@ -228,15 +236,13 @@ where
     fn keep(self: Box<Self>, span: Span) {
         let items = self.lane.items;
         let Some(output) = self.output else { return };
-        if self.is_whole {
+        if self.shape == items.shape {
             *locked(&items.whole) = Some(output);
             return;
         }
         let mut writer = items.rows.writer(span);
         // It was brought to the host by the device's own thread.
-        if let Ok(values) = output.host()
-            && values.len() == writer.rows().len()
-        {
+        if let Ok(values) = output.host() {
             writer.rows().copy_from_slice(values);
             writer.finish();
         }

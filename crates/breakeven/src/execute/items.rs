@@ -178,7 +178,6 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         });
         let lanes: Vec<_> = lanes.collect();
         let home = lanes.iter().position(ItemsLane::has_all);
-        let home = home.filter(|_| !inputs.is_empty());
         let lanes: Vec<&dyn Lane> = lanes.iter().map(|lane| lane as &dyn Lane).collect();
         let question = self.question(name, self.profile(usual), &lanes)?;
         let is_free = question.strategy == ExecutionStrategy::Auto;

@@ -58,6 +58,7 @@ pub(super) fn standing(device: &str, now: Instant, tries: bool) -> Standing {
             entry.on_trial = true;
             Standing::OnProbation(Trial {
                 device: device.to_owned(),
+                failed: entry.failed,
             })
         }
     }
@@ -100,11 +101,15 @@ pub(super) fn works(device: &str, began: Instant) {
 #[derive(Debug)]
 pub(super) struct Trial {
     device: String,
+    /// The failure after which the device is tried: another trial is after another failure.
+    failed: Instant,
 }
 
 impl Drop for Trial {
     fn drop(&mut self) {
-        if let Some(entry) = locked(&ENTRIES).get_mut(&self.device) {
+        if let Some(entry) = locked(&ENTRIES).get_mut(&self.device)
+            && entry.failed == self.failed
+        {
             entry.on_trial = false;
         }
     }
@@ -149,6 +154,31 @@ mod tests {
         assert_eq!(until(device, later), Some(later + LONGEST_BACK_OFF));
         works(device, later + SECOND);
         assert!(is_good(device, later));
+    }
+
+    #[test]
+    fn a_trial_that_ends_late_lets_nobody_into_a_later_one() {
+        let device = "quarantine late trial test";
+        let start = Instant::now();
+        failed(device, SECOND, start, start);
+        let second = start + SECOND;
+        let late = standing(device, second, true);
+        failed(device, SECOND, second, second);
+        let third = second + 2 * SECOND;
+        let trial = standing(device, third, true);
+        assert!(matches!(trial, Standing::OnProbation(_)), "{trial:?}");
+        drop(late);
+        assert_eq!(until(device, third), Some(third), "one at a time");
+        // Nor does one from before the device worked again.
+        works(device, third + SECOND);
+        let fourth = third + 2 * SECOND;
+        failed(device, SECOND, fourth, fourth);
+        let fifth = fourth + SECOND;
+        let next = standing(device, fifth, true);
+        drop(trial);
+        assert_eq!(until(device, fifth), Some(fifth));
+        drop(next);
+        assert_eq!(until(device, fifth), None);
     }
 
     #[test]

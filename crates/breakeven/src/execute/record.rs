@@ -52,7 +52,7 @@ impl SpanRecord {
         let device = self.devices[index].as_str();
         let mut call = Guard::enter_named(&self.operation, Some(device), None);
         call.items(tasks);
-        if let Some(part) = now_and_then(in_use) {
+        if let Some(part) = now_and_then(device, in_use) {
             call.gpu_use(part);
         }
         call.began_ago(took);
@@ -63,14 +63,15 @@ impl SpanRecord {
 /// second or more.
 const USE_ASKED_EVERY: Duration = Duration::from_millis(100);
 
-/// What is asked, if that was not just before.
-fn now_and_then(ask: impl FnOnce() -> Option<f64>) -> Option<f64> {
-    static ASKED: Mutex<Option<Instant>> = Mutex::new(None);
+/// What a device is asked, if it was not asked just before.
+fn now_and_then(device: &str, ask: impl FnOnce() -> Option<f64>) -> Option<f64> {
+    static ASKED: Mutex<BTreeMap<String, Instant>> = Mutex::new(BTreeMap::new());
     let mut asked = locked(&ASKED);
-    if asked.is_some_and(|at| at.elapsed() < USE_ASKED_EVERY) {
+    asked.retain(|_, at| at.elapsed() < USE_ASKED_EVERY);
+    if asked.contains_key(device) {
         return None;
     }
-    *asked = Some(Instant::now());
+    asked.insert(device.to_owned(), Instant::now());
     drop(asked);
     ask()
 }

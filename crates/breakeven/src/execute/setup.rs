@@ -2,7 +2,7 @@
 
 use crate::plan::{
     Basis, Cost, Decision, Evidence, ExecutionStrategy, OperationCosts, Probe, Tuning, alone_ns,
-    tells_sizes,
+    probe_tasks, tells_sizes,
 };
 use crate::schedule::{GpuSetup, Mode, Rate, Setup};
 
@@ -44,14 +44,18 @@ impl Decided<'_> {
         let decision = self.decision;
         let (mode, corrects) = mode_of(decision, self.costs, self.tasks, self.tuning);
         let beside = |cost: &Cost| if mode == Mode::Both { cost.beside } else { 1.0 };
+        let probes = |index| decision.probe == Probe::Gpu(index);
         let is_stated = |cost: Cost| cost.observations == 0;
         let gpus = gpus.iter().enumerate().map(|(index, gpu)| GpuSetup {
             rate: self.rate(index, beside),
             is_stated: self.costs.gpu(index).cost.is_some_and(is_stated),
-            probes: decision.probe == Probe::Gpu(index),
-            only_probes: decision.probe == Probe::Gpu(index) && others_hinder(decision, self.costs),
-            probe_tasks: decision.probe_tasks,
-            insists: decision.aim.is_some() && decision.probe == Probe::Gpu(index),
+            probes: probes(index),
+            only_probes: probes(index) && others_hinder(decision, self.costs),
+            probe_tasks: match probes(index) {
+                true => decision.probe_tasks,
+                false => probe_tasks(self.tasks, self.costs.gpu(index).cost.as_ref(), self.tuning),
+            },
+            insists: decision.aim.is_some() && probes(index),
             on_probation: gpu.on_probation,
             fits: gpu.fits.max(1),
             depth: gpu.depth.max(1),

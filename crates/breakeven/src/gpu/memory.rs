@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use cubecl::config::{CubeClRuntimeConfig, RuntimeConfig};
 use cubecl::stream_id::StreamId;
@@ -121,6 +122,7 @@ impl Gpu {
     /// After a call whose stream is the current thread's: what the stream holds now tells
     /// whether memory had to be asked of the device.
     pub(super) fn call_has_ended(&self) {
+        *locked(&self.shared.answered) = Some(Instant::now());
         let ledger = self.ledger();
         let before = locked(&ledger.reserved).get(&key()).map(|seen| seen.bytes);
         let now = self.look();

@@ -18,6 +18,7 @@ use cubecl::wgpu::WgpuRuntime;
 
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::hardware::{DeviceId, GpuInfo};
+use crate::locked;
 use crate::plan::GpuSpec;
 use crate::tensor::Element;
 use crate::tune::{Configuration, Tuned};
@@ -71,6 +72,8 @@ struct Shared {
     tuned: Mutex<Tuned>,
     /// What was set for kernels, by their names.
     configurations: Mutex<HashMap<String, Configuration>>,
+    /// When a call ended last.
+    answered: Mutex<Option<Instant>>,
     uploaded: AtomicU64,
     downloaded: AtomicU64,
 }
@@ -144,6 +147,7 @@ impl Gpu {
             ledger: Arc::default(),
             tuned: Mutex::new(Tuned::open_default()),
             configurations: Mutex::default(),
+            answered: Mutex::default(),
             uploaded: AtomicU64::new(0),
             downloaded: AtomicU64::new(0),
         };
@@ -174,7 +178,7 @@ impl Gpu {
     }
 
     /// How long a wait by way of this clone may last before it is a
-    /// [`DeviceErrorKind::Timeout`].
+    /// [`DeviceErrorKind::Timeout`]. While other calls end on the device, it begins anew.
     pub fn set_timeout(&mut self, timeout: Duration) {
         self.timeout = timeout;
     }
@@ -323,9 +327,11 @@ impl Gpu {
         }
     }
 
-    /// For how long to sleep before looking again at what was started then.
+    /// For how long to sleep before looking again at what was started then. What the device
+    /// did before it does not count.
     fn patience(&self, start: Instant) -> Result<Duration, DeviceError> {
-        let left = self.timeout.saturating_sub(start.elapsed());
+        let since = locked(&self.shared.answered).map_or(start, |answered| answered.max(start));
+        let left = self.timeout.saturating_sub(since.elapsed());
         if !left.is_zero() {
             return Ok(left.min(wait::LOOK));
         }

@@ -216,26 +216,30 @@ pub(crate) fn checked_shape<O: Operator + ?Sized>(
     inputs: &[&[usize]],
 ) -> Result<Vec<usize>, Error> {
     let name = operator.name();
+    let Some(first) = inputs.first() else {
+        return Err(Error::shape(format!(
+            "{name}: no inputs; give at least one"
+        )));
+    };
     if inputs.iter().any(|shape| shape.is_empty()) {
         return Err(Error::shape(format!(
             "{name}: an input of no dimension; give the batch first, [1] for a single item"
         )));
     }
-    let batches = || inputs.iter().map(|shape| shape[0]);
-    if let Some(first) = batches().next()
-        && let Some(other) = batches().find(|batch| *batch != first)
-    {
+    let batch = first[0];
+    if let Some(other) = inputs.iter().find(|shape| shape[0] != batch) {
         return Err(Error::shape(format!(
-            "{name}: inputs of {first} and of {other} items; give as many of each"
+            "{name}: inputs of {batch} and of {} items; give as many of each",
+            other[0]
         )));
     }
     let output = operator.output_shape(inputs)?;
-    if batches().any(|batch| output.first() != Some(&batch)) {
+    if output.first() != Some(&batch) {
         return Err(Error::shape(format!(
             "{name}: an output of shape {} for inputs of shape {}; its first dimension must be \
              the batch",
             shape::text(&output),
-            shape::text(inputs[0])
+            shape::text(first)
         )));
     }
     shape::product(&format!("{name}: the output"), &output)?;

@@ -53,7 +53,7 @@ impl Tuner {
             kernel: operator.name().to_owned(),
             device,
             driver,
-            size: SizeClass::of(1, elements as u64),
+            size: SizeClass::of(1, shape::bytes(&[elements])),
         };
         let all: Vec<Tunable> = tunables.iter().map(|tunable| tunable.tunable()).collect();
         let candidates = Configuration::all(&all);

@@ -215,7 +215,7 @@ pub(crate) fn decide_tuned(
 /// Tasks of a first launch on a GPU: few where nothing is known of it, and where
 /// all that is known is one size, twice as many, to tell what a launch
 /// costs from what its tasks do.
-fn probe_tasks(tasks: usize, gpu: Option<&Cost>, tuning: &Tuning) -> usize {
+pub(crate) fn probe_tasks(tasks: usize, gpu: Option<&Cost>, tuning: &Tuning) -> usize {
     match gpu {
         Some(gpu) if gpu.fewest == gpu.most => {
             let twice = whole((2.0 * gpu.most_alike()).ceil());
@@ -284,9 +284,9 @@ fn explore(
     };
     // What a try of so many tasks costs: time, or as much time as costs what the objective
     // counts; none for one that may be late.
-    let counted = |chosen: &Candidate, gpu, tasks, by_time: f64| match weighing {
+    let counted = |gpu, tasks, try_ns: f64, by_time: f64| match weighing {
         None => Some(by_time),
-        Some(weighing) => Some(run_ns * weighing.excess(chosen, gpu, tasks)?),
+        Some(weighing) => Some(run_ns * weighing.excess(chosen, gpu, tasks, try_ns)?),
     };
     // A device that has a part of the choice was not left out, unless that part came to
     // nothing in the end.
@@ -297,26 +297,26 @@ fn explore(
     };
     for (index, gpu) in costs.gpus.iter().enumerate() {
         let is_used = uses_gpus && chosen.gpu_parts.get(index).is_some_and(|part| *part > 0.0);
-        let Some(cost) = gpu.cost.filter(|_| {
-            !is_used
-                || gpu.left_out.since_ns > 0.0 && decision.strategy != ExecutionStrategy::GpuOnly
-        }) else {
+        let had_none = gpu.left_out.since_ns > 0.0;
+        if is_used && (!had_none || decision.strategy == ExecutionStrategy::GpuOnly) {
             continue;
-        };
-        let is_known = tells_sizes(&cost, tasks as u64);
-        let probe = probe_tasks(tasks, Some(&cost), tuning);
-        // What ends with the others costs no time, and half the tasks tell about as much.
-        let ends = whole((run_ns - cost.fixed_ns) / cost.per_task_ns.max(f64::MIN_POSITIVE));
-        let probe = match weighing.is_none() && ends >= probe.div_ceil(2) {
-            true => probe.min(ends),
-            false => probe,
-        };
-        let try_ns = cost.predict_ns(probe as u64);
+        }
         // Workers take back in time what lasts too long there.
         let most = (tuning.most_delay - 1.0) * cpu.predict_ns(tasks as u64);
+        let mut probe = probe_tasks(tasks, gpu.cost.as_ref(), tuning);
+        let (mut is_known, mut try_ns) = (true, run_ns + most);
+        if let Some(cost) = gpu.cost {
+            // What ends with the others costs no time, and half the tasks tell about as much.
+            let ends = whole((run_ns - cost.fixed_ns) / cost.per_task_ns.max(f64::MIN_POSITIVE));
+            if weighing.is_none() && ends >= probe.div_ceil(2) {
+                probe = probe.min(ends);
+            }
+            is_known = tells_sizes(&cost, tasks as u64);
+            try_ns = cost.predict_ns(probe as u64);
+        }
         let hinders_ns = try_ns * (1.0 - cpu.beside.recip());
         let excess = (try_ns - run_ns).clamp(0.0, most) + hinders_ns;
-        let Some(excess) = counted(chosen, Some(index), probe, excess) else {
+        let Some(excess) = counted(Some(index), probe, try_ns, excess) else {
             continue;
         };
         if is_due(excess, is_known, gpu.left_out) {
@@ -330,7 +330,7 @@ fn explore(
     let try_ns =
         cpu.predict_ns(1) * (cpu.at_once as f64).powf(Shape::tail_of(costs.shape.as_ref()));
     let excess = (try_ns - run_ns).max(0.0);
-    let Some(excess) = counted(chosen, None, 1, excess) else {
+    let Some(excess) = counted(None, 1, cpu.predict_ns(1), excess) else {
         return;
     };
     if !uses_cpu && is_due(excess, true, costs.cpu_left_out) {

@@ -31,7 +31,7 @@ mod weigh;
 #[cfg(test)]
 mod weigh_tests;
 
-pub(crate) use choose::{Query, alone_ns, decide_tuned, tells_sizes};
+pub(crate) use choose::{Query, alone_ns, decide_tuned, probe_tasks, tells_sizes};
 pub use choose::{decide, decide_by, decide_for};
 pub(crate) use costs::{Added, Learned, PLACES, PlaceWork, Took, Way};
 pub use costs::{

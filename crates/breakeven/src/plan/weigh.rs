@@ -204,32 +204,26 @@ impl<'w> Weighing<'w> {
         }
     }
 
-    /// What a batch takes more than a candidate does, as a part of that, if a GPU or the CPU
-    /// has so many of the tasks whatever is chosen. None where it may be late then, or where
+    /// What a batch takes more than a candidate does, as a fraction of that, if a GPU or the
+    /// CPU has so many of the tasks, for `try_ns`, whatever is chosen. None where it may be late then, or where
     /// that is not known.
     pub(super) fn excess(
         &self,
         chosen: &Candidate,
         gpu: Option<usize>,
         tasks: usize,
+        try_ns: f64,
     ) -> Option<f64> {
         let all = self.workload.task_count.max(1);
         let part = tasks as f64 / all as f64;
         let mut tried = chosen.clone();
-        let try_ns = match gpu {
+        match gpu {
             Some(index) => {
                 tried.gpu_parts.resize(self.costs.gpus.len(), 0.0);
                 tried.gpu_parts[index] += part;
-                self.costs.gpu(index).cost?.predict_ns(tasks as u64)
             }
-            None => {
-                tried
-                    .gpu_parts
-                    .iter_mut()
-                    .for_each(|each| *each *= 1.0 - part);
-                self.costs.cpu?.predict_ns(tasks as u64)
-            }
-        };
+            None => (tried.gpu_parts.iter_mut()).for_each(|each| *each *= 1.0 - part),
+        }
         tried.strategy = ExecutionStrategy::split(50);
         tried.predicted_ns = chosen.predicted_ns.map(|ns| ns.max(try_ns));
         self.weigh(&mut tried);

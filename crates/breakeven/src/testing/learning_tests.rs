@@ -1,7 +1,7 @@
 //! What is learned of batches whose tasks differ, in virtual time.
 
 use super::{Load, Scenario, ScenarioGpu, Simulated};
-use crate::plan::{ExecutionStrategy, OperationCosts, Probe};
+use crate::plan::{ExecutionStrategy, Observation, OperationCosts, Probe, RanOn};
 use crate::store::Costs;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -226,4 +226,71 @@ fn the_first_piece_of_a_row_tells_what_a_launch_costs() {
         left.len() >= 2 && left.iter().all(|left| *left == 1),
         "{left:?}"
     );
+}
+
+/// The GPUs that are known beside one that is new.
+fn with_new(known: ScenarioGpu, new: ScenarioGpu, tasks: usize) -> [Scenario; 2] {
+    let mut before = Scenario::new(vec![1.0; tasks], WORKERS);
+    before.gpus = vec![known];
+    let mut after = before.clone();
+    after.gpus.push(new);
+    [before, after]
+}
+
+#[test]
+fn a_gpu_that_is_new_beside_a_known_one_is_tried_with_few_tasks() {
+    let slow = ScenarioGpu {
+        task_ns: 100_000.0,
+        ..ScenarioGpu::default()
+    };
+    let tasks = 20_000;
+    let like_cpu = ScenarioGpu {
+        launch_ns: 0.0,
+        task_ns: 1_250.0,
+        ..ScenarioGpu::default()
+    };
+    let [_, scenario] = with_new(like_cpu, slow, tasks);
+    let costs = Costs::new();
+    let cpu_ns = tasks as f64 * scenario.cpu_task_ns / WORKERS as f64;
+    // The first GPU was seen in launches of one size, and of many tasks.
+    for second in 1..4 {
+        let seen = Observation {
+            at: std::time::UNIX_EPOCH + std::time::Duration::from_secs(second),
+            tasks: tasks as u64 / 4,
+            ns: crate::whole(cpu_ns / 4.0) as u64,
+            transfer_ns: None,
+            workers: WORKERS,
+            shared: false,
+        };
+        let memory = scenario.memory_per_task;
+        costs.observe("simulated", memory, RanOn::Cpu, &seen);
+        let first = &scenario.names()[0];
+        costs.observe("simulated", memory, RanOn::Gpu(first), &seen);
+    }
+    let first = run(&scenario, &costs);
+    assert!(first.makespan_ns < 0.6 * cpu_ns, "{first:?}");
+}
+
+#[test]
+fn a_gpu_that_is_new_beside_one_that_does_not_pay_is_tried_some_time() {
+    let slow = ScenarioGpu {
+        launch_ns: 1e9,
+        task_ns: 100_000.0,
+        ..ScenarioGpu::default()
+    };
+    let fast = ScenarioGpu {
+        task_ns: 10.0,
+        ..ScenarioGpu::default()
+    };
+    // 1.25 ms on the CPU, 30 µs on the new GPU.
+    let [before, after] = with_new(slow, fast, 1_000);
+    let costs = Costs::new();
+    let before_ns = (0..100).map(|_| run(&before, &costs).makespan_ns).last();
+    let runs: Vec<Simulated> = (0..40).map(|_| run(&after, &costs)).collect();
+    let tried = runs.iter().position(|run| run.gpu_busy_ns[1] > 0.0);
+    assert!(tried.is_some_and(|runs| runs < 4), "{tried:?}");
+    let first = tried.map(|run| runs[run].makespan_ns);
+    assert!(first < before_ns.map(|ns| 1.6 * ns), "{first:?}");
+    let on_it = runs.iter().filter(|run| run.gpu_tasks > 900).count();
+    assert!(on_it > 30, "{on_it}");
 }

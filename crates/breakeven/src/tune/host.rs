@@ -4,8 +4,9 @@ use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{LazyLock, OnceLock};
 
-use super::{Tunable, Tuned, TunedKernel, this_cpu};
+use super::{SizeClass, Tunable, Tuned, TunedKernel, this_cpu};
 use crate::hardware::second_cache;
+use crate::tensor::shape;
 
 /// A constant of a kernel's CPU form that changes how fast it is, not what it computes: a
 /// `static` of the kernel, which asks it for its value for the size of the call.
@@ -17,7 +18,7 @@ pub struct HostTunable {
     default: u32,
     in_large_caches: Option<u32>,
     values: &'static [u32],
-    /// By the binary logarithm of a call's elements; 0 for the default.
+    /// By the class of the bytes of a call's inputs; 0 for the default.
     tuned: OnceLock<[AtomicU32; 64]>,
 }
 
@@ -110,10 +111,11 @@ impl HostTunable {
 }
 
 /// What a CPU form was measured as: its code is this version's.
-pub(crate) const SOURCE: u64 = super::source_number(env!("CARGO_PKG_VERSION").as_bytes());
+pub(crate) const SOURCE: u64 =
+    super::source_number(concat!(env!("CARGO_PKG_VERSION"), ", by bytes").as_bytes());
 
 fn class(elements: usize) -> usize {
-    (elements.max(1).ilog2() as usize).min(63)
+    SizeClass::of(1, shape::bytes(&[elements])).item_bytes as usize
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@
 //! let values: Vec<u64> = (0..100_000).collect();
 //! let candidates = [1_000, 10_000, 100_000].map(|chunk| Configuration::from([("chunk", chunk)]));
 //! let tuner = Tuner::new(&Tuned::default()).budget(Duration::from_millis(300));
-//! let best = tuner.tune_kernel("sum", &candidates, values.len() as u64, |configuration| {
+//! let best = tuner.tune_kernel("sum", &candidates, 8 * values.len() as u64, |configuration| {
 //!     let chunk = configuration.get("chunk").unwrap_or(1_000) as usize;
 //!     let sums = values.chunks(chunk).map(|chunk| chunk.iter().sum::<u64>());
 //!     std::hint::black_box(sums.sum::<u64>());

@@ -59,8 +59,8 @@ impl Tuner {
         self
     }
 
-    /// The fastest of some configurations of a kernel of one's own, for calls of a size: as
-    /// it was kept, else by calling `kernel` with each and taking the time. A kernel on a GPU
+    /// The fastest of some configurations of a kernel of one's own, for calls of a size in
+    /// bytes: as it was kept, else by calling `kernel` with each and taking the time. A kernel on a GPU
     /// must wait for it.
     ///
     /// The first configuration is the default: it is the answer unless another is surely

@@ -2,6 +2,11 @@
 
 use cubecl::prelude::*;
 
+use crate::tune::source_number;
+
+/// A number of this text, for the sources of the kernels that call it.
+pub(in crate::kernels) const SOURCE: u64 = source_number(include_bytes!("activation_kernels.rs"));
+
 /// e^x overflows beyond it; both functions have reached their limits long before.
 const LIMIT: f32 = 80.0;
 

@@ -6,7 +6,7 @@ use cubecl::prelude::*;
 use super::{DendriticIntegration, Nonlinearity};
 use crate::error::DeviceError;
 use crate::gpu::{DeviceForm, Gpu, Launch, as_u32, grid, with_client};
-use crate::kernels::activation::activation_kernels::logistic;
+use crate::kernels::activation::activation_kernels::{self, logistic};
 use crate::kernels::cube_sizes;
 use crate::tune::{Space, Tunable, source_number};
 
@@ -145,7 +145,8 @@ impl DeviceForm for DendriticIntegration {
     fn space(&self, gpu: &Gpu, _: &[&[usize]]) -> Space {
         let [neurons, dendrites, synapses] = self.dims;
         Space {
-            source: const { source_number(include_bytes!("dendrite_kernels.rs")) },
+            source: const { source_number(include_bytes!("dendrite_kernels.rs")) }
+                ^ activation_kernels::SOURCE,
             variant: format!("{neurons} × {dendrites} × {synapses}"),
             tunables: vec![Tunable::new("units", UNITS, cube_sizes(gpu, 32))],
         }

@@ -12,7 +12,7 @@
 
 use super::super::conv2d::conv2d_kernels::{To, UNITS};
 use super::super::image_segmentation::segmentation_kernels::Passes;
-use super::super::pixel_entropy::entropy_kernels::{BIN_ROWS, Data};
+use super::super::pixel_entropy::entropy_kernels::{self, BIN_ROWS, Data};
 use super::FusedConvEntropySegment;
 use super::PixelEntropy;
 use crate::error::DeviceError;
@@ -20,6 +20,12 @@ use crate::gpu::{DeviceForm, Gpu, Launch};
 use crate::kernels::cube_sizes;
 use crate::tensor::shape;
 use crate::tune::{Space, Tunable, source_number};
+
+/// What is here, and how masks are turned.
+const SOURCE: u64 = source_number(include_bytes!("fused_form.rs"))
+    ^ source_number(include_bytes!(
+        "../image_segmentation/segmentation_kernels/tiles.rs"
+    ));
 
 impl DeviceForm for FusedConvEntropySegment {
     fn scratch(&self, inputs: &[&[usize]]) -> Vec<u64> {
@@ -38,7 +44,7 @@ impl DeviceForm for FusedConvEntropySegment {
             tunables.push(Tunable::new("conv_units", UNITS, cube_sizes(gpu, 32)));
         }
         Space {
-            source: conv.source ^ const { source_number(include_bytes!("fused_form.rs")) },
+            source: conv.source ^ entropy_kernels::SOURCE ^ SOURCE,
             variant: format!("{}, window {}", conv.variant, self.entropy.window),
             tunables,
         }

@@ -7,7 +7,7 @@ use cubecl::prelude::*;
 use super::{GATES, LstmCell};
 use crate::error::DeviceError;
 use crate::gpu::{DeviceForm, Gpu, Launch, as_u32, grid, with_client};
-use crate::kernels::activation::activation_kernels::{hyperbolic_tangent, logistic};
+use crate::kernels::activation::activation_kernels::{self, hyperbolic_tangent, logistic};
 use crate::kernels::cube_sizes;
 use crate::tune::{Space, Tunable, source_number};
 
@@ -120,7 +120,8 @@ impl DeviceForm for LstmCell {
     fn space(&self, gpu: &Gpu, inputs: &[&[usize]]) -> Space {
         let is_full = inputs[0][0] * self.hidden >= FULL;
         Space {
-            source: const { source_number(include_bytes!("lstm_kernels.rs")) },
+            source: const { source_number(include_bytes!("lstm_kernels.rs")) }
+                ^ activation_kernels::SOURCE,
             variant: format!("{} inputs, {} hidden", self.inputs, self.hidden),
             tunables: vec![
                 Tunable::new("units", UNITS, cube_sizes(gpu, 32)),

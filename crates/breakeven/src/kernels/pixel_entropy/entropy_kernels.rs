@@ -12,6 +12,9 @@ use crate::kernels::image_segmentation::segmentation_kernels::tiles::{
 use crate::tensor::shape;
 use crate::tune::{Space, Tunable, source_number};
 
+/// A number of this text.
+pub(in crate::kernels) const SOURCE: u64 = source_number(include_bytes!("entropy_kernels.rs"));
+
 /// 256 bins of 16 bits, two to a word.
 const WORDS: usize = BINS / 2;
 
@@ -212,7 +215,10 @@ impl PixelEntropy {
         let pixels = shape::elements(&[batch, height, width]);
         let is_short = pixels < FULL && fits(&SHORT_SEGMENT);
         let segment = if is_short { SHORT_SEGMENT } else { SEGMENT };
-        let segments = [8, 16, 32, 64, 128].into_iter().filter(fits);
+        // A unit has a bit of its masks for each of its rows.
+        let has_bits = |segment: &u32| !binned || *segment <= 2 * COLUMNS;
+        let segments = [8, 16, 32, 64, 128].into_iter();
+        let segments = segments.filter(|segment| fits(segment) && has_bits(segment));
         vec![
             Tunable::new("units", most, units),
             Tunable::new("segment", segment, segments),
@@ -277,7 +283,7 @@ impl DeviceForm for PixelEntropy {
     fn space(&self, gpu: &Gpu, inputs: &[&[usize]]) -> Space {
         let shape = images("pixel_entropy", inputs).unwrap_or_default();
         Space {
-            source: const { source_number(include_bytes!("entropy_kernels.rs")) },
+            source: SOURCE,
             variant: format!("window {}", self.window),
             tunables: Self::tunables(gpu, shape, false),
         }

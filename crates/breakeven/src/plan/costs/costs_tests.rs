@@ -378,3 +378,23 @@ fn what_a_launch_costs_is_known_from_other_operations() {
     // Who was measured itself knows better.
     assert_eq!(look(&costs).gpu(0).launch_ns, None);
 }
+
+#[test]
+fn the_least_launch_is_known_however_many_operations_there_are() {
+    let mut costs = Model::default();
+    let mut second = 0;
+    let mut observe = |name: &str, launch: u64| {
+        for tasks in [10, 10, 100, 100] {
+            second += 1;
+            let seen = seen(second, tasks, launch + 1_000 * tasks);
+            costs.observe(name, 4096, RanOn::Gpu(GPU), &seen);
+        }
+    };
+    for index in 0..300 {
+        let launch = if index == 150 { 20_000 } else { 40_000 };
+        observe(&format!("operation {index}"), launch);
+    }
+    let told = costs.lookup("new", 64, &[GPU], 4).gpu(0).launch_ns;
+    let told = told.expect("300 operations tell it");
+    assert!((told / 20_000.0 - 1.0).abs() < 0.01, "{told}");
+}

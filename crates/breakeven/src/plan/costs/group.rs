@@ -122,11 +122,12 @@ impl Group {
         observed.map(|gpu| &*gpu.name)
     }
 
-    /// What a launch on that GPU costs, where launches of two sizes told, ns.
-    pub(super) fn launch_ns(&self, gpu: &str) -> Option<f64> {
-        let gpu = self.gpus.iter().find(|found| *found.name == *gpu)?;
-        let cost = gpu.launches.cost(1)?;
-        (cost.tells_fixed() && cost.fixed_ns > 0.0).then_some(cost.fixed_ns)
+    /// What a launch costs on each GPU where launches of two sizes told, ns.
+    pub(super) fn launches(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.gpus.iter().filter_map(|gpu| {
+            let cost = gpu.launches.cost(1)?;
+            (cost.tells_fixed() && cost.fixed_ns > 0.0).then_some((&*gpu.name, cost.fixed_ns))
+        })
     }
 
     /// The GPU of that name, made where there is none; of too many, the one that

@@ -1,6 +1,7 @@
 //! The model: operations by name, then by size of task.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::OnceLock;
 use std::time::SystemTime;
 
 use smallvec::SmallVec;
@@ -9,10 +10,6 @@ use super::group::Group;
 use super::record::{Forgotten, ObservationRecord, OperationRecord};
 use super::{GpuCosts, Observation, OperationCosts, RanOn, Snapshot, micros};
 use crate::plan::Tuning;
-
-/// Operations times sizes that are asked what a launch costs: a few tell it, and
-/// a look-up is to be quick.
-const MOST_ASKED: usize = 64;
 
 /// Operations times sizes that are kept; beyond, the one that was not observed
 /// for longest goes.
@@ -29,6 +26,8 @@ const MOST_FORGOTTEN: usize = 256;
 pub(crate) struct Model {
     operations: HashMap<Box<str>, Vec<Group>>,
     groups: usize,
+    /// What a launch on each GPU costs at the least, ns, once it was asked for.
+    launches: OnceLock<BTreeMap<Box<str>, f64>>,
     /// Drivers of the GPUs that are here now.
     drivers: HashMap<Box<str>, Box<str>>,
     /// Operations that were forgotten, and when, µs since 1970: what was
@@ -117,9 +116,16 @@ impl Model {
 
     /// What a launch on that GPU costs at the least, as operations showed, ns.
     fn launch_ns(&self, gpu: &str) -> Option<f64> {
-        let groups = self.operations.values().flatten().take(MOST_ASKED);
-        let told = groups.filter_map(|group| group.launch_ns(gpu));
-        told.min_by(f64::total_cmp)
+        let launches = self.launches.get_or_init(|| {
+            let groups = self.operations.values().flatten();
+            let mut all = BTreeMap::new();
+            for (gpu, ns) in groups.flat_map(Group::launches) {
+                let least = all.entry(gpu.into()).or_insert(ns);
+                *least = ns.min(*least);
+            }
+            all
+        });
+        launches.get(gpu).copied()
     }
 
     /// The least memory per task of each size that is known of an operation.
@@ -208,6 +214,7 @@ impl Model {
             return;
         }
         self.drivers.insert(gpu.into(), driver.into());
+        self.launches.take();
         for group in self.operations.values_mut().flatten() {
             group.void_driver(gpu, driver);
         }
@@ -216,6 +223,7 @@ impl Model {
     pub(crate) fn forget(&mut self, operation: &str, now: SystemTime) {
         let at_us = micros(now);
         self.unsaved += 1;
+        self.launches.take();
         let operation = clipped(operation);
         // Also what this process observed in the same microsecond.
         let groups = self.operations.remove(operation).unwrap_or_default();
@@ -263,6 +271,9 @@ impl Model {
             groups.len() - 1
         });
         change(&mut groups[index], &self.drivers);
+        if groups[index].launches().next().is_some() {
+            self.launches.take();
+        }
         if found.is_none() {
             self.groups += 1;
             self.drop_oldest();
@@ -275,6 +286,7 @@ impl Model {
         if surplus == 0 {
             return;
         }
+        self.launches.take();
         let all = self.operations.values().flatten();
         let mut ages: Vec<u64> = all.map(Group::newest).collect();
         let (_, &mut newest_to_go, _) = ages.select_nth_unstable(surplus - 1);
@@ -326,6 +338,7 @@ impl Model {
             !groups.is_empty()
         });
         self.groups = self.operations.values().map(Vec::len).sum();
+        self.launches.take();
         self.snapshot()
     }
 
