@@ -8,6 +8,7 @@ mod execute;
 mod execute_async;
 mod execute_batched;
 mod execute_broken;
+mod execute_drops;
 mod execute_edges;
 mod execute_energy;
 mod execute_items;

@@ -81,13 +81,10 @@ impl<'b, O: Operator + ?Sized> Items<'b, O> {
 
     /// The item that failed, or the output.
     pub(super) fn into_parts(self) -> Parts<Tensor<'static, O::Out>, Error> {
-        let failed = locked(&self.failed).take();
-        if failed.is_some() {
-            return (failed, None);
-        }
         let whole = locked(&self.whole).take();
-        let rows = || Tensor::new(self.rows.into_outputs()?, &self.shape).ok();
-        (None, whole.or_else(rows).map(|output| vec![output]))
+        let rows = || Tensor::new(self.rows.into_outputs().ok()?, &self.shape).ok();
+        let output = whole.or_else(rows).map(|output| vec![output]);
+        (locked(&self.failed).take(), output.ok_or(None))
     }
 }
 

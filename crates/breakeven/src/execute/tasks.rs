@@ -12,9 +12,9 @@ use std::time::Duration;
 use super::control::Verify;
 use super::executor::GpuExecutor;
 use super::result::{Stop, TaskError};
-use super::slots::{Slots, Writer};
+use super::slots::{Outputs, Slots, Writer};
 use super::work::{
-    Flight, LOOK, LOOK_OF_CALLS, Lane, Ran, StopSign, Work, agreed, message, moved,
+    Flight, LOOK, LOOK_OF_CALLS, Lane, Ran, StopSign, Work, agreed, each_dropped, message, moved,
     quietly_dropped, wrong,
 };
 use crate::error::DeviceError;
@@ -118,6 +118,7 @@ impl<I, T, E, F: Fn(&[I]) -> Result<Vec<T>, E> + Sync> Function<I, T, E> for Bat
         let outputs = (self.0)(tasks).map_err(TaskError::Failed)?;
         let (found, tasks) = (outputs.len(), tasks.len());
         if found != tasks {
+            each_dropped(outputs);
             return Err(TaskError::WrongCount { found, tasks });
         }
         for output in outputs {
@@ -129,13 +130,15 @@ impl<I, T, E, F: Fn(&[I]) -> Result<Vec<T>, E> + Sync> Function<I, T, E> for Bat
     fn one(&self, task: &I) -> Result<T, TaskError<E>> {
         let mut outputs = (self.0)(std::slice::from_ref(task)).map_err(TaskError::Failed)?;
         let found = outputs.len();
-        let output = outputs.pop().filter(|_| found == 1);
-        output.ok_or(TaskError::WrongCount { found, tasks: 1 })
+        match outputs.pop().filter(|_| found == 1) {
+            Some(output) => Ok(output),
+            None => Err(TaskError::WrongCount { found, tasks: 1 }),
+        }
     }
 }
 
-/// The task that failed and its place, or the outputs.
-pub(super) type Parts<T, E> = (Option<(usize, TaskError<E>)>, Option<Vec<T>>);
+/// The task that failed and its place, and the outputs.
+pub(super) type Parts<T, E> = (Option<(usize, TaskError<E>)>, Outputs<T>);
 
 /// The tasks of a batch, their function, and where their outputs go.
 pub(super) struct Tasks<'b, I, T, E, F, K: Keep<T, E>> {
@@ -158,14 +161,8 @@ impl<'b, I, T, E, F, K: Keep<T, E>> Tasks<'b, I, T, E, F, K> {
         }
     }
 
-    /// The task that failed, or the outputs; neither where some are missing.
     pub(super) fn into_parts(self) -> Parts<K::Kept, E> {
-        let failed = locked(&self.failed).take();
-        if failed.is_none() {
-            return (None, self.slots.into_outputs());
-        }
-        quietly_dropped(self.slots);
-        (failed, None)
+        (locked(&self.failed).take(), self.slots.into_outputs())
     }
 }
 
@@ -220,7 +217,6 @@ where
                 },
             };
             first_of(&self.failed, writer.next(), error);
-            let _ = catch_unwind(AssertUnwindSafe(|| drop(writer)));
             return Ran::Failed;
         }
     }
@@ -301,6 +297,14 @@ struct TypedFlight<'l, 'b, I, T, E, F, K: Keep<T, E>, G: GpuExecutor<I, T>, V> {
     outputs: Vec<T>,
 }
 
+impl<I, T, E, F, K: Keep<T, E>, G: GpuExecutor<I, T>, V> Drop
+    for TypedFlight<'_, '_, I, T, E, F, K, G, V>
+{
+    fn drop(&mut self) {
+        each_dropped(std::mem::take(&mut self.outputs));
+    }
+}
+
 impl<I, T, E, F, K, G, V> Flight for TypedFlight<'_, '_, I, T, E, F, K, G, V>
 where
     I: Sync,
@@ -329,14 +333,18 @@ where
         let work = self.lane.work;
         agreed(task, || {
             let expected = work.function.one(&work.tasks[task])?;
-            let output = &self.outputs[task - first];
-            Ok::<_, TaskError<E>>(self.lane.verify.agree(output, &expected))
+            let agrees = self
+                .lane
+                .verify
+                .agree(&self.outputs[task - first], &expected);
+            quietly_dropped(expected);
+            Ok::<_, TaskError<E>>(agrees)
         })
     }
 
-    fn keep(self: Box<Self>, span: Span) {
+    fn keep(mut self: Box<Self>, span: Span) {
         let mut writer = self.lane.work.slots.writer(span);
-        for output in self.outputs {
+        for output in std::mem::take(&mut self.outputs) {
             // A result that is there is kept, whatever `keep` does with errors.
             if let Ok(kept) = K::keep(Ok(output)) {
                 writer.push(kept);

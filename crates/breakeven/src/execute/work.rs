@@ -146,3 +146,17 @@ pub(super) fn quietly_dropped<T>(value: T) {
         std::mem::forget(panic);
     }
 }
+
+/// Drops a value of the user's; what a panic on the way said.
+pub(super) fn dropped<T>(value: T) -> Option<String> {
+    let panic = catch_unwind(AssertUnwindSafe(|| drop(value))).err()?;
+    Some(format!("when dropped: {}", message(panic)))
+}
+
+/// Drops outputs one by one, so that a panic costs no other; the place of the first panic, and
+/// what it said.
+pub(super) fn each_dropped<T>(outputs: Vec<T>) -> Option<(usize, String)> {
+    let outputs = outputs.into_iter().enumerate();
+    let said = outputs.map(|(place, output)| Some((place, dropped(output)?)));
+    said.fold(None, Option::or)
+}
