@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod chains;
+mod chains_measured;
 #[cfg(feature = "gpu")]
 mod device;
 mod execute;
