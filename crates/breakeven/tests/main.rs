@@ -16,6 +16,7 @@ mod execute_items;
 #[cfg(feature = "gpu")]
 mod execute_kernels;
 mod execute_late;
+mod execute_limits;
 #[cfg(feature = "metrics")]
 mod execute_metrics;
 mod execute_recall;

@@ -210,7 +210,11 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
                 Place::Anywhere(Some(costs)) => Stated::Costs(costs),
                 _ => Stated::Work(StatedWork {
                     work,
-                    inputs: shapes.iter().copied().map(shape::bytes).sum(),
+                    inputs: shapes
+                        .iter()
+                        .copied()
+                        .map(shape::bytes)
+                        .fold(0, u64::saturating_add),
                     output: shape::bytes(&items.shape),
                 }),
             }),

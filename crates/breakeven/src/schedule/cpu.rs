@@ -107,7 +107,7 @@ impl Schedule {
     /// True where samples of the tasks tell something: there are enough, and it is not
     /// known where the work lies.
     fn samples(&self) -> bool {
-        self.setup.tasks >= 8 * self.setup.workers && !self.knows_shape()
+        self.setup.tasks / 8 >= self.setup.workers && !self.knows_shape()
     }
 
     /// The next span of a worker; none where there is nothing for it now.

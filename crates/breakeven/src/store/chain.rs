@@ -78,7 +78,11 @@ impl Costs {
         });
         ChainCosts {
             devices: std::iter::once(cpu).chain(gpus).collect(),
-            input_bytes: inputs.iter().copied().map(shape::bytes).sum(),
+            input_bytes: inputs
+                .iter()
+                .copied()
+                .map(shape::bytes)
+                .fold(0, u64::saturating_add),
             stages: steps.iter().enumerate().map(of_step).collect(),
         }
     }
