@@ -111,7 +111,7 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
     /// Runs the tasks, and drops what the call was given.
     fn run_tasks<I, T, E, F, K>(
         &self,
-        tasks: impl AsRef<[I]>,
+        given: impl AsRef<[I]>,
         function: F,
         each: bool,
     ) -> Result<ExecutionResult<K::Kept>, ExecuteError<E>>
@@ -124,8 +124,28 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
         G: GpuExecutor<I, T>,
         V: Verify<T>,
     {
-        let outcome = self.run_borrowed::<I, T, E, F, K>(tasks.as_ref(), &function, each);
-        match (dropped(tasks).or(dropped(function)), outcome) {
+        let run = || {
+            let tasks = given.as_ref();
+            let operation = self.operation.unwrap_or_else(|| std::any::type_name::<F>());
+            let slots = Slots::new(tasks.len()).ok_or_else(|| {
+                Error::too_large(format!(
+                    "the outputs of {} tasks, {} bytes each, do not fit memory",
+                    tasks.len(),
+                    size_of::<K::Kept>()
+                ))
+            })?;
+            let work = Tasks::<I, T, E, F, K>::new(tasks, &function, slots);
+            let lanes = self.lanes(&work, &self.verify);
+            let lanes: Vec<&dyn Lane> = lanes.iter().map(|lane| lane as &dyn Lane).collect();
+            let usual = WorkloadProfile::from_task_size(tasks.len(), size_of::<I>(), 100.0);
+            let question = self.question(operation, self.profile(usual), &lanes)?;
+            let check = Check::of(&self.verify)?;
+            let ended = self.request(&question, &work, check, each)?.run();
+            let parts = work.into_parts();
+            ended?.result(operation, parts)
+        };
+        let outcome = run();
+        match (dropped(given).or(dropped(function)), outcome) {
             (Some(said), Ok(result)) => {
                 each_dropped(result.outputs);
                 let error = format!("the tasks or their function panicked {said}");
@@ -133,39 +153,5 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
             }
             (_, outcome) => outcome,
         }
-    }
-
-    fn run_borrowed<I, T, E, F, K>(
-        &self,
-        tasks: &[I],
-        function: &F,
-        each: bool,
-    ) -> Result<ExecutionResult<K::Kept>, ExecuteError<E>>
-    where
-        I: Sync,
-        T: Send,
-        E: Send,
-        F: Function<I, T, E>,
-        K: Keep<T, E>,
-        G: GpuExecutor<I, T>,
-        V: Verify<T>,
-    {
-        let operation = self.operation.unwrap_or_else(|| std::any::type_name::<F>());
-        let slots = Slots::new(tasks.len()).ok_or_else(|| {
-            Error::too_large(format!(
-                "the outputs of {} tasks, {} bytes each, do not fit memory",
-                tasks.len(),
-                size_of::<K::Kept>()
-            ))
-        })?;
-        let work = Tasks::<I, T, E, F, K>::new(tasks, function, slots);
-        let lanes = self.lanes(&work, &self.verify);
-        let lanes: Vec<&dyn Lane> = lanes.iter().map(|lane| lane as &dyn Lane).collect();
-        let usual = WorkloadProfile::from_task_size(tasks.len(), size_of::<I>(), 100.0);
-        let question = self.question(operation, self.profile(usual), &lanes)?;
-        let check = Check::of(&self.verify)?;
-        let ended = self.request(&question, &work, check, each)?.run();
-        let parts = work.into_parts();
-        ended?.result(operation, parts)
     }
 }

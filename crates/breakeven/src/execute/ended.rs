@@ -123,19 +123,15 @@ impl Ended {
         quietly_dropped(failed);
         let outputs = match (early, outputs) {
             (None, Ok(outputs)) => outputs,
-            (Some(error @ ExecuteError::Task { .. }), outputs) => {
-                outputs.ok().and_then(each_dropped);
-                return Err(error);
-            }
             (early, outputs) => {
-                let undone = || Error::invalid("the executor left tasks undone").into();
                 let panicked = outputs.map_or_else(|panicked| panicked, each_dropped);
-                return Err(match panicked {
-                    None => early.unwrap_or_else(undone),
-                    Some((index, said)) => ExecuteError::Task {
-                        index,
-                        error: TaskError::Panicked(said),
-                    },
+                return Err(match (early, panicked) {
+                    (Some(error @ ExecuteError::Task { .. }), _) | (Some(error), None) => error,
+                    (_, Some((index, said))) => {
+                        let error = TaskError::Panicked(said);
+                        ExecuteError::Task { index, error }
+                    }
+                    (None, None) => Error::invalid("the executor left tasks undone").into(),
                 });
             }
         };

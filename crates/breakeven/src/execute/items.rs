@@ -210,11 +210,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
                 Place::Anywhere(Some(costs)) => Stated::Costs(costs),
                 _ => Stated::Work(StatedWork {
                     work,
-                    inputs: shapes
-                        .iter()
-                        .copied()
-                        .map(shape::bytes)
-                        .fold(0, u64::saturating_add),
+                    inputs: shapes.iter().copied().map(shape::bytes).sum(),
                     output: shape::bytes(&items.shape),
                 }),
             }),

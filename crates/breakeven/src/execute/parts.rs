@@ -12,7 +12,7 @@ use super::record::tell_chain;
 use super::result::{ExecuteError, ExecutionResult, TaskError};
 use super::tensor_device::TensorDevice;
 use super::work::caught;
-use crate::error::{DeviceError, DeviceErrorKind, Error, ErrorKind};
+use crate::error::{DeviceError, DeviceErrorKind, Error};
 use crate::operator::{Operator, Stages};
 use crate::plan::Placement;
 use crate::store::{Costs, Transfer};
@@ -106,9 +106,7 @@ impl<'r, 'm, C: CpuExecutor, G: TensorDevice, V> ChainRun<'r, 'm, C, G, V> {
         let (before, all) = (self.stages_done, self.stages.iter().len());
         let these = operator.stages().map_or(1, |stages| stages.iter().len());
         // Items that would be done if all stages did a part of them at once.
-        let is_all = inputs
-            .first()
-            .is_some_and(|input| input.batch() == self.items);
+        let is_all = inputs.first().map_or(0, Tensor::batch) == self.items;
         let outer = self.batch.progress.filter(|_| is_all);
         let told = |done: usize, items: usize| {
             if let Some(told) = outer {
@@ -176,32 +174,25 @@ impl<'r, 'm, C: CpuExecutor, G: TensorDevice, V> ChainRun<'r, 'm, C, G, V> {
         let (before, stages_done) = (self.done.take(), self.stages_done);
         let measured = self.measure(gpu, stages, inputs);
         let counted = std::mem::replace(&mut self.done, before);
-        let error = match measured {
-            Ok(Some(output)) => {
-                counted.into_iter().for_each(|counted| self.count(counted));
-                return Ok(Some(output));
-            }
-            Ok(None) => None,
-            Err(error) => Some(error),
-        };
+        if matches!(measured, Ok(Some(_))) {
+            counted.into_iter().for_each(|counted| self.count(counted));
+            return measured;
+        }
         // All of it runs again, and is counted then.
         self.stages_done = stages_done;
-        let kind = match &error {
-            None => return Ok(None),
-            Some(ExecuteError::Device { error, .. }) => Some(error.kind),
-            Some(ExecuteError::Task {
+        let kind = match &measured {
+            Ok(_) => return measured,
+            Err(ExecuteError::Device { error, .. }) => error.kind,
+            Err(ExecuteError::Task {
                 error: TaskError::Failed(error),
                 ..
-            }) => match error.kind() {
-                ErrorKind::Device(kind) => Some(kind),
-                _ => None,
-            },
-            Some(_) => None,
+            }) => DeviceError::from(error.clone()).kind,
+            Err(_) => DeviceErrorKind::Refused,
         };
-        match error.filter(|_| kind.is_none_or(|kind| kind == DeviceErrorKind::Refused)) {
-            Some(error) => Err(error),
-            // What was between two stages may be lost with the device: again from the start.
-            None => {
+        // What was between two stages may be lost with the device: again from the start.
+        match kind {
+            DeviceErrorKind::Refused | DeviceErrorKind::NeverFits => measured,
+            _ => {
                 self.leave_alone(gpu);
                 Ok(None)
             }

@@ -67,10 +67,9 @@ pub(super) fn standing(device: &str, now: Instant, tries: bool) -> Standing {
 pub(super) fn failed(device: &str, first: Duration, began: Instant, now: Instant) -> bool {
     let mut entries = locked(&ENTRIES);
     if entries.len() >= MOST && !entries.contains_key(device) {
-        let waiting = entries.iter().filter(|(_, entry)| !entry.on_trial);
-        let soonest = waiting.min_by_key(|(_, entry)| entry.until);
-        let name = soonest.map(|(name, _)| name.clone());
-        name.and_then(|name| entries.remove(&name));
+        let waiting = entries.values().filter(|entry| !entry.on_trial);
+        let soonest = waiting.map(|entry| entry.until).min();
+        entries.retain(|_, entry| entry.on_trial || Some(entry.until) != soonest);
     }
     let entry = entries.entry(device.to_owned()).or_insert(Entry {
         failures: 0,

@@ -119,9 +119,6 @@ impl<T> Slots<T> {
     ///
     /// They are written, nobody else can reach them, and nobody drops them again.
     unsafe fn drop_outputs(&self, tasks: Range<usize>) {
-        if !std::mem::needs_drop::<T>() {
-            return;
-        }
         for index in tasks.start * self.width..tasks.end * self.width {
             // SAFETY: the slot is inside the allocation and written, by the caller's word.
             let output = unsafe { self.first.add(index).cast::<T>().read() };
