@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -59,15 +58,12 @@ pub(super) trait Function<I, T, E>: Sync {
     /// For how long a worker runs tasks until its next look.
     const LOOK: Duration;
 
-    /// Tasks of a call where somebody may stop the batch.
-    const AT_ONCE: usize;
-
     /// Does tasks and writes their results, in order, until one ends the batch or the batch
     /// is stopped, which is false.
     fn run<K: Keep<T, E>>(
         &self,
         tasks: &[I],
-        stop: &AtomicBool,
+        stop: StopSign<'_>,
         writer: &mut Writer<'_, K::Kept>,
     ) -> Result<bool, TaskError<E>>;
 
@@ -78,16 +74,15 @@ pub(super) trait Function<I, T, E>: Sync {
 /// One task a call.
 impl<I, T, E, F: Fn(&I) -> Result<T, E> + Sync> Function<I, T, E> for F {
     const LOOK: Duration = LOOK;
-    const AT_ONCE: usize = 1;
 
     fn run<K: Keep<T, E>>(
         &self,
         tasks: &[I],
-        stop: &AtomicBool,
+        stop: StopSign<'_>,
         writer: &mut Writer<'_, K::Kept>,
     ) -> Result<bool, TaskError<E>> {
         writer.fill(tasks, |task| {
-            if stop.load(Ordering::Relaxed) {
+            if stop.is_set() {
                 return Ok(None);
             }
             K::keep(self(task).map_err(TaskError::Failed)).map(Some)
@@ -104,15 +99,14 @@ pub(super) struct Batched<F>(pub(super) F);
 
 impl<I, T, E, F: Fn(&[I]) -> Result<Vec<T>, E> + Sync> Function<I, T, E> for Batched<F> {
     const LOOK: Duration = LOOK_OF_CALLS;
-    const AT_ONCE: usize = usize::MAX;
 
     fn run<K: Keep<T, E>>(
         &self,
         tasks: &[I],
-        stop: &AtomicBool,
+        stop: StopSign<'_>,
         writer: &mut Writer<'_, K::Kept>,
     ) -> Result<bool, TaskError<E>> {
-        if stop.load(Ordering::Relaxed) {
+        if stop.is_set() {
             return Ok(false);
         }
         let outputs = (self.0)(tasks).map_err(TaskError::Failed)?;
@@ -130,10 +124,8 @@ impl<I, T, E, F: Fn(&[I]) -> Result<Vec<T>, E> + Sync> Function<I, T, E> for Bat
     fn one(&self, task: &I) -> Result<T, TaskError<E>> {
         let mut outputs = (self.0)(std::slice::from_ref(task)).map_err(TaskError::Failed)?;
         let found = outputs.len();
-        match outputs.pop().filter(|_| found == 1) {
-            Some(output) => Ok(output),
-            None => Err(TaskError::WrongCount { found, tasks: 1 }),
-        }
+        let output = outputs.pop().filter(|_| found == 1);
+        output.ok_or(TaskError::WrongCount { found, tasks: 1 })
     }
 }
 
@@ -189,19 +181,12 @@ where
     fn run(&self, span: Span, stop: StopSign<'_>) -> Ran {
         let end = span.range().end;
         let mut writer = self.slots.writer(span);
-        let at_once = stop.look.map_or(usize::MAX, |_| F::AT_ONCE);
         loop {
-            let from = writer.next();
-            if stop.look.is_some_and(|look| look()) {
-                return Ran::Stopped(writer.finish());
-            }
-            let until = from.saturating_add(at_once).min(end);
+            let tasks = &self.tasks[writer.next()..end];
             let outcome = catch_unwind(AssertUnwindSafe(|| {
-                let tasks = &self.tasks[from..until];
-                self.function.run::<K>(tasks, stop.ended, &mut writer)
+                self.function.run::<K>(tasks, stop, &mut writer)
             }));
             let error = match outcome {
-                Ok(Ok(true)) if until < end => continue,
                 Ok(Ok(true)) => {
                     writer.finish();
                     return Ran::Done;

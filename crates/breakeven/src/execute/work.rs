@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -26,8 +26,16 @@ pub(super) const LOOK_OF_CALLS: Duration = Duration::from_millis(1);
 pub(super) struct StopSign<'e> {
     /// The batch has ended early.
     pub(super) ended: &'e AtomicBool,
-    /// Looks at the deadline and the cancellation as well, where there is one.
+    /// Looks at the deadline and the cancellation as well, if nobody else does.
     pub(super) look: Option<&'e dyn Fn() -> bool>,
+}
+
+impl StopSign<'_> {
+    /// True if nothing more is to begin.
+    #[inline]
+    pub(super) fn is_set(&self) -> bool {
+        self.ended.load(Ordering::Relaxed) || self.look.is_some_and(|look| look())
+    }
 }
 
 /// What became of a span.
