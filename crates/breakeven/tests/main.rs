@@ -24,6 +24,8 @@ mod execute_record;
 mod execute_stopped;
 mod execute_transfers;
 mod faults;
+#[cfg(unix)]
+mod fork;
 mod kernels;
 #[cfg(feature = "gpu")]
 mod memory;
