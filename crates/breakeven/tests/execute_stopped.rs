@@ -256,7 +256,7 @@ fn tiny_tasks_that_may_be_stopped_take_little_more_than_rayons() {
     let tasks: Vec<u64> = (0..100_000).collect();
     for (tasks, work) in [(&tasks[..], work[0]), (&tasks[..2_000], work[1])] {
         let ratios: Vec<_> = (0..10).map(|_| times(tasks, work, 30)).collect();
-        let is_near = |ratios: &[f64; 2]| ratios.iter().all(|ratio| *ratio <= 1.3);
+        let is_near = |ratios: &[f64; 2]| ratios.iter().all(|ratio| *ratio <= 1.6);
         assert!(ratios.iter().any(is_near), "{ratios:.2?}");
     }
 }
