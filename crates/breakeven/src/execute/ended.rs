@@ -8,7 +8,7 @@ use super::counts::Counts;
 use super::result::{
     DeviceShare, ExecuteError, ExecutionResult, LeftOut, Share, Stop, TaskError, ran_on,
 };
-use super::tasks::Parts;
+use super::slots::Parts;
 use super::work::{each_dropped, quietly_dropped};
 use crate::error::{DeviceError, Error};
 use crate::plan::{Decision, Took};

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::control::Verify;
 use super::result::{Stop, TaskError};
-use super::slots::Slots;
-use super::tasks::{Parts, first_of};
+use super::slots::{Parts, Slots};
+use super::tasks::first_of;
 use super::tensor_device::{TensorDevice, TensorFlight};
 use super::work::{Flight, LOOK_OF_CALLS, Lane, Ran, StopSign, Work, agreed, message, moved};
 use crate::error::{DeviceError, Error};

@@ -21,6 +21,7 @@ use std::sync::Mutex;
 use bytemuck::Pod;
 use smallvec::SmallVec;
 
+use super::result::TaskError;
 use super::work::dropped;
 use crate::locked;
 use crate::schedule::Span;
@@ -40,7 +41,10 @@ pub(super) struct Slots<T> {
 }
 
 /// All outputs, or the panic of one that was dropped.
-pub(super) type Outputs<T> = Result<Vec<T>, Option<(usize, String)>>;
+type Outputs<T> = Result<Vec<T>, Option<(usize, String)>>;
+
+/// The task that failed and its place, and the outputs.
+pub(super) type Parts<T, E> = (Option<(usize, TaskError<E>)>, Outputs<T>);
 
 // SAFETY: the slots own their values; a value moves to another thread only if
 // `T: Send`.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::control::Verify;
 use super::executor::GpuExecutor;
 use super::result::{Stop, TaskError};
-use super::slots::{Outputs, Slots, Writer};
+use super::slots::{Parts, Slots, Writer};
 use super::work::{
     Flight, LOOK, LOOK_OF_CALLS, Lane, Ran, StopSign, Work, agreed, each_dropped, message, moved,
     quietly_dropped, wrong,
@@ -128,9 +128,6 @@ impl<I, T, E, F: Fn(&[I]) -> Result<Vec<T>, E> + Sync> Function<I, T, E> for Bat
         output.ok_or(TaskError::WrongCount { found, tasks: 1 })
     }
 }
-
-/// The task that failed and its place, and the outputs.
-pub(super) type Parts<T, E> = (Option<(usize, TaskError<E>)>, Outputs<T>);
 
 /// The tasks of a batch, their function, and where their outputs go.
 pub(super) struct Tasks<'b, I, T, E, F, K: Keep<T, E>> {
