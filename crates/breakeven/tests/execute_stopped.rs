@@ -10,6 +10,7 @@ use breakeven::execute::{
 };
 use breakeven::plan::ExecutionStrategy;
 use breakeven::testing::{Fault, FaultScript};
+use rayon::prelude::*;
 
 use crate::execute_broken::{MS, cpu, gpu, half_a_millisecond, manager, strategy};
 
@@ -187,5 +188,75 @@ fn an_empty_batch_is_done_at_any_deadline() {
             result.expect("nothing is to be done").outputs.is_empty(),
             "{text}"
         );
+    }
+}
+
+#[test]
+fn a_batch_that_may_be_stopped_begins_at_its_front() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    let pool = Arc::new(pool.expect("a thread can be started"));
+    let manager = StrategyManager::cpu_only(Arc::new(RayonCpu::with_pool(pool)));
+    let tasks: Vec<usize> = (0..1_000).collect();
+    let begun = std::sync::Mutex::new(Vec::new());
+    let result = manager
+        .operation("in order")
+        .deadline(MS * 30)
+        .execute_each(&tasks, |task| {
+            begun.lock().expect("nobody panics").push(*task);
+            std::thread::sleep(MS / 2);
+            Ok::<_, String>(*task)
+        });
+    let outputs = result.expect("what was done is kept").outputs;
+    let begun = begun.into_inner().expect("nobody panics");
+    assert!(begun.len() < tasks.len(), "it was stopped");
+    assert!(begun.iter().copied().eq(0..begun.len()), "{begun:?}");
+    assert!(outputs[..begun.len()].iter().all(Result::is_ok));
+}
+
+#[test]
+fn tiny_tasks_that_may_be_stopped_take_little_more_than_rayons() {
+    let manager = StrategyManager::cpu_only(cpu());
+    let token = CancelToken::new();
+    let times = |tasks: &[u64], work: fn(&u64) -> u64, rounds: usize| {
+        let batch = || manager.operation("tiny");
+        let ways: [&dyn Fn() -> Vec<u64>; 3] = [
+            &|| tasks.par_iter().map(work).collect(),
+            &|| {
+                batch()
+                    .deadline(MS * 100_000)
+                    .map(tasks, work)
+                    .expect("in time")
+                    .outputs
+            },
+            &|| {
+                batch()
+                    .cancel(&token)
+                    .map(tasks, work)
+                    .expect("in time")
+                    .outputs
+            },
+        ];
+        // In turns, and the soonest of each: the machine may be busy.
+        let mut soonest = [Duration::MAX; 3];
+        for _ in 0..rounds {
+            for (soonest, way) in soonest.iter_mut().zip(ways) {
+                let begun = Instant::now();
+                let outputs = std::hint::black_box(way());
+                *soonest = begun.elapsed().min(*soonest);
+                assert_eq!(outputs.len(), tasks.len());
+            }
+        }
+        let [rayons, deadline, cancel] = soonest.map(|time| time.as_secs_f64());
+        [deadline / rayons, cancel / rayons]
+    };
+    let work: [fn(&u64) -> u64; 2] = [
+        |task| (0..25).fold(*task, |value, _| std::hint::black_box(value).rotate_left(5)),
+        |task| (0..400).fold(*task, |value, _| std::hint::black_box(value).rotate_left(5)),
+    ];
+    let tasks: Vec<u64> = (0..100_000).collect();
+    for (tasks, work) in [(&tasks[..], work[0]), (&tasks[..2_000], work[1])] {
+        let ratios: Vec<_> = (0..10).map(|_| times(tasks, work, 30)).collect();
+        let is_near = |ratios: &[f64; 2]| ratios.iter().all(|ratio| *ratio <= 1.6);
+        assert!(ratios.iter().any(is_near), "{ratios:.2?}");
     }
 }

@@ -2,18 +2,21 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod chains;
+mod chains_measured;
 #[cfg(feature = "gpu")]
 mod device;
 mod execute;
 mod execute_async;
 mod execute_batched;
 mod execute_broken;
+mod execute_drops;
 mod execute_edges;
 mod execute_energy;
 mod execute_items;
 #[cfg(feature = "gpu")]
 mod execute_kernels;
 mod execute_late;
+mod execute_limits;
 #[cfg(feature = "metrics")]
 mod execute_metrics;
 mod execute_recall;
@@ -22,6 +25,8 @@ mod execute_shapes;
 mod execute_stopped;
 mod execute_transfers;
 mod faults;
+#[cfg(unix)]
+mod fork;
 mod kernels;
 #[cfg(feature = "gpu")]
 mod memory;

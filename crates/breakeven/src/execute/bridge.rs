@@ -60,7 +60,7 @@ impl<P: ExecuteBatch> CpuExecutor for PoolOf<P> {
     fn all(&self, portion: Portion<'_>) {
         let mut parts = vec![portion];
         let mut before = 0;
-        while parts.len() > before && parts.len() < PARTS * self.workers() {
+        while parts.len() > before && parts.len() / PARTS < self.workers() {
             before = parts.len();
             let halves = parts.into_iter().map(Portion::halve);
             let halves = halves.flat_map(|(first, rest)| [Some(first), rest]);

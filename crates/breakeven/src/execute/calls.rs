@@ -9,7 +9,7 @@ use super::executor::{CpuExecutor, GpuExecutor};
 use super::result::{ExecuteError, ExecutionResult, TaskError};
 use super::slots::Slots;
 use super::tasks::{Batched, EachTask, FailFast, Function, Keep, Tasks};
-use super::work::Lane;
+use super::work::{Lane, dropped, each_dropped};
 use crate::error::Error;
 use crate::workload::WorkloadProfile;
 
@@ -37,7 +37,7 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
         G: GpuExecutor<I, T>,
         V: Verify<T>,
     {
-        self.run_tasks::<I, T, E, F, FailFast>(tasks.as_ref(), &process_fn, false)
+        self.run_tasks::<I, T, E, F, FailFast>(tasks, process_fn, false)
     }
 
     /// As [`execute`](Self::execute), for a function that cannot fail.
@@ -58,7 +58,7 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
         V: Verify<T>,
     {
         self.operation.get_or_insert(std::any::type_name::<F>());
-        self.execute(tasks, |task| Ok(function(task)))
+        self.execute(tasks, move |task| Ok(function(task)))
     }
 
     /// As [`execute`](Self::execute), but every task has a result of its own: one
@@ -80,7 +80,7 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
         G: GpuExecutor<I, T>,
         V: Verify<T>,
     {
-        self.run_tasks::<I, T, E, F, EachTask>(tasks.as_ref(), &process_fn, true)
+        self.run_tasks::<I, T, E, F, EachTask>(tasks, process_fn, true)
     }
 
     /// As [`execute`](Self::execute), for a function that does several tasks a call and
@@ -105,13 +105,14 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
         V: Verify<T>,
     {
         let function = Batched(process_batch);
-        self.run_tasks::<I, T, E, Batched<F>, FailFast>(tasks.as_ref(), &function, false)
+        self.run_tasks::<I, T, E, Batched<F>, FailFast>(tasks, function, false)
     }
 
+    /// Runs the tasks, and drops what the call was given.
     fn run_tasks<I, T, E, F, K>(
         &self,
-        tasks: &[I],
-        function: &F,
+        given: impl AsRef<[I]>,
+        function: F,
         each: bool,
     ) -> Result<ExecutionResult<K::Kept>, ExecuteError<E>>
     where
@@ -123,22 +124,34 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
         G: GpuExecutor<I, T>,
         V: Verify<T>,
     {
-        let operation = self.operation.unwrap_or_else(|| std::any::type_name::<F>());
-        let slots = Slots::new(tasks.len()).ok_or_else(|| {
-            Error::too_large(format!(
-                "the outputs of {} tasks, {} bytes each, do not fit memory",
-                tasks.len(),
-                size_of::<K::Kept>()
-            ))
-        })?;
-        let work = Tasks::<I, T, E, F, K>::new(tasks, function, slots);
-        let lanes = self.lanes(&work, &self.verify);
-        let lanes: Vec<&dyn Lane> = lanes.iter().map(|lane| lane as &dyn Lane).collect();
-        let usual = WorkloadProfile::from_task_size(tasks.len(), size_of::<I>(), 100.0);
-        let question = self.question(operation, self.profile(usual), &lanes)?;
-        let check = Check::of(&self.verify)?;
-        let ended = self.request(&question, &work, check, each)?.run();
-        let (failed, outputs) = work.into_parts();
-        ended?.result(operation, failed, outputs)
+        let run = || {
+            let tasks = given.as_ref();
+            let operation = self.operation.unwrap_or_else(|| std::any::type_name::<F>());
+            let slots = Slots::new(tasks.len()).ok_or_else(|| {
+                Error::too_large(format!(
+                    "the outputs of {} tasks, {} bytes each, do not fit memory",
+                    tasks.len(),
+                    size_of::<K::Kept>()
+                ))
+            })?;
+            let work = Tasks::<I, T, E, F, K>::new(tasks, &function, slots);
+            let lanes = self.lanes(&work, &self.verify);
+            let lanes: Vec<&dyn Lane> = lanes.iter().map(|lane| lane as &dyn Lane).collect();
+            let usual = WorkloadProfile::from_task_size(tasks.len(), size_of::<I>(), 100.0);
+            let question = self.question(operation, self.profile(usual), &lanes)?;
+            let check = Check::of(&self.verify)?;
+            let ended = self.request(&question, &work, check, each)?.run();
+            let parts = work.into_parts();
+            ended?.result(operation, parts)
+        };
+        let outcome = run();
+        match (dropped(given).or(dropped(function)), outcome) {
+            (Some(said), Ok(result)) => {
+                each_dropped(result.outputs);
+                let error = format!("the tasks or their function panicked {said}");
+                Err(Error::invalid(error).into())
+            }
+            (_, outcome) => outcome,
+        }
     }
 }

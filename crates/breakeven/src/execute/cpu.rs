@@ -1,20 +1,24 @@
 //! The built-in workers: a rayon pool.
 
 use std::cell::Cell;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use rayon::ThreadPool;
+use rayon::iter::ParallelIterator;
 
+use super::bridge::{ExecuteBatch, PoolOf};
 use super::engine::Leaf;
 use super::executor::CpuExecutor;
 use super::portion::Portion;
 
 /// The CPU as a rayon pool: the one the caller is in (the global one outside of
-/// pools), or one it was given.
+/// pools), or one it was given. A child of a fork has none of the pool's threads: there a
+/// batch is the calling thread's, unless the child makes a pool of its own.
 #[derive(Debug, Clone, Default)]
 pub struct RayonCpu {
-    pool: Option<Arc<ThreadPool>>,
+    /// The pool, and the process that its threads are in.
+    pool: Option<(Arc<ThreadPool>, u32)>,
 }
 
 impl RayonCpu {
@@ -25,15 +29,40 @@ impl RayonCpu {
 
     /// That pool.
     pub fn with_pool(pool: Arc<ThreadPool>) -> Self {
-        Self { pool: Some(pool) }
+        let pool = Some((pool, std::process::id()));
+        Self { pool }
+    }
+
+    /// False in a child of a fork.
+    fn has_threads(&self) -> bool {
+        static GLOBAL: OnceLock<u32> = OnceLock::new();
+        let process = std::process::id();
+        match &self.pool {
+            Some((_, made_in)) => *made_in == process,
+            None if self.is_worker() => true,
+            None => *GLOBAL.get_or_init(|| process) == process,
+        }
     }
 
     /// Runs `body` with a scope of the pool, on the calling thread.
     fn scope<'s>(&self, body: impl FnOnce(&rayon::Scope<'s>)) {
         match &self.pool {
-            Some(pool) => pool.in_place_scope(body),
+            Some((pool, _)) => pool.in_place_scope(body),
             None => rayon::in_place_scope(body),
         }
+    }
+}
+
+/// The calling thread as a pool.
+struct Caller;
+
+impl ExecuteBatch for Caller {
+    fn workers(&self) -> usize {
+        1
+    }
+
+    fn execute_batch<I: Sync, F: Fn(&I) + Sync>(&self, tasks: &[I], process_fn: &F) {
+        tasks.iter().for_each(process_fn);
     }
 }
 
@@ -98,7 +127,8 @@ impl Turns<'_> {
 impl CpuExecutor for RayonCpu {
     fn workers(&self) -> usize {
         match &self.pool {
-            Some(pool) => pool.current_num_threads(),
+            _ if !self.has_threads() => 1,
+            Some((pool, _)) => pool.current_num_threads(),
             None => rayon::current_num_threads(),
         }
     }
@@ -109,6 +139,9 @@ impl CpuExecutor for RayonCpu {
         leaf: &(dyn Fn() -> Leaf + Sync),
         body: &mut dyn FnMut(&(dyn Fn() + Sync)),
     ) {
+        if !self.has_threads() {
+            return PoolOf(Caller).run(tasks, leaf, body);
+        }
         let turns = Turns {
             leaf,
             most: self.workers().min(tasks),
@@ -119,11 +152,16 @@ impl CpuExecutor for RayonCpu {
         self.scope(|scope| body(&|| turns.wake(scope)));
     }
 
+    /// Split as rayon's parallel iterators are: into about as many portions as there are
+    /// workers, and again whenever one was stolen.
     fn all(&self, portion: Portion<'_>) {
-        let workers = self.workers();
+        if !self.has_threads() {
+            return portion.run();
+        }
+        let run = || rayon::iter::split(portion, Portion::halve).for_each(Portion::run);
         match &self.pool {
-            Some(pool) => pool.install(|| halves(portion, workers, false, workers)),
-            None => halves(portion, workers, false, workers),
+            Some((pool, _)) => pool.install(run),
+            None => run(),
         }
     }
 
@@ -138,37 +176,17 @@ impl CpuExecutor for RayonCpu {
 
     fn install(&self, job: &mut (dyn FnMut() + Send)) {
         match &self.pool {
-            Some(pool) => pool.install(job),
+            Some((pool, _)) if self.has_threads() => pool.install(job),
+            Some(_) => job(),
             None => job(),
         }
     }
 
     fn spawn(&self, job: Box<dyn FnOnce() + Send>) {
         match &self.pool {
-            Some(pool) => pool.spawn(job),
+            _ if !self.has_threads() => _ = std::thread::spawn(job),
+            Some((pool, _)) => pool.spawn(job),
             None => rayon::spawn(job),
         }
     }
-}
-
-/// Splits as rayon's parallel iterators do (`rayon::iter::plumbing`): into about
-/// as many parts as there are workers, and again whenever a part was stolen.
-fn halves(portion: Portion<'_>, splits: usize, was_stolen: bool, workers: usize) {
-    if portion.len() < 2 || splits == 0 && !was_stolen {
-        portion.run();
-        return;
-    }
-    let splits = match was_stolen {
-        true => workers.max(splits / 2),
-        false => splits / 2,
-    };
-    let (left, right) = portion.halve();
-    rayon::join_context(
-        |context| halves(left, splits, context.migrated(), workers),
-        |context| {
-            if let Some(right) = right {
-                halves(right, splits, context.migrated(), workers);
-            }
-        },
-    );
 }

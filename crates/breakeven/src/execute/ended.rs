@@ -8,6 +8,8 @@ use super::counts::Counts;
 use super::result::{
     DeviceShare, ExecuteError, ExecutionResult, LeftOut, Share, Stop, TaskError, ran_on,
 };
+use super::slots::Parts;
+use super::work::{each_dropped, quietly_dropped};
 use crate::error::{DeviceError, Error};
 use crate::plan::{Decision, Took};
 
@@ -102,28 +104,36 @@ impl Ended {
     pub(super) fn result<T, E>(
         self,
         operation: &str,
-        failed: Option<(usize, TaskError<E>)>,
-        outputs: Option<Vec<T>>,
+        (mut failed, outputs): Parts<T, E>,
     ) -> Result<ExecutionResult<T>, ExecuteError<E>> {
         let (done, tasks) = (self.done, self.tasks);
-        match self.ending {
-            Some(Ending::Stopped(why)) => return Err(ExecuteError::Stopped { why, done, tasks }),
-            Some(Ending::Invalid(error)) => return Err(error.into()),
-            Some(Ending::Device(error)) => {
-                let fallen = self.counts.fallback.tasks;
-                return Err(ExecuteError::Device {
-                    error,
-                    fallen,
-                    tasks,
+        let fallen = self.counts.fallback.tasks;
+        let early = match self.ending {
+            Some(Ending::Stopped(why)) => Some(ExecuteError::Stopped { why, done, tasks }),
+            Some(Ending::Invalid(error)) => Some(error.into()),
+            Some(Ending::Device(error)) => Some(ExecuteError::Device {
+                error,
+                fallen,
+                tasks,
+            }),
+            Some(Ending::Task) | None => {
+                (failed.take()).map(|(index, error)| ExecuteError::Task { index, error })
+            }
+        };
+        quietly_dropped(failed);
+        let outputs = match (early, outputs) {
+            (None, Ok(outputs)) => outputs,
+            (early, outputs) => {
+                let panicked = outputs.map_or_else(|panicked| panicked, each_dropped);
+                return Err(match (early, panicked) {
+                    (Some(error @ ExecuteError::Task { .. }), _) | (Some(error), None) => error,
+                    (_, Some((index, said))) => {
+                        let error = TaskError::Panicked(said);
+                        ExecuteError::Task { index, error }
+                    }
+                    (None, None) => Error::invalid("the executor left tasks undone").into(),
                 });
             }
-            Some(Ending::Task) | None => {}
-        }
-        if let Some((index, error)) = failed {
-            return Err(ExecuteError::Task { index, error });
-        }
-        let Some(outputs) = outputs else {
-            return Err(Error::invalid("the executor left tasks undone").into());
         };
         let shares = self.counts.gpus.iter().copied();
         let gpu = shares.clone().fold(Share::default(), Share::plus);

@@ -17,6 +17,9 @@ use crate::error::{DeviceError, DeviceErrorKind, Error};
 use crate::locked;
 use crate::schedule::{After, GpuTurn, Ns, Schedule, Span, until_look};
 
+/// Time between two looks of the caller at the deadline and the cancellation.
+const LONGEST_LOOK: Duration = Duration::from_millis(1);
+
 /// When a batch is to end before it is done, and who wants to know how far it is.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Watch<'w> {
@@ -38,7 +41,7 @@ impl Watch<'_> {
     }
 
     /// True where there is a deadline or what could cancel.
-    fn may_stop(&self) -> bool {
+    pub(super) fn may_stop(&self) -> bool {
         self.cancel.iter().any(Option::is_some) || self.deadline.is_some()
     }
 }
@@ -97,8 +100,10 @@ pub(super) struct Engine<'b> {
     stop: AtomicBool,
     /// A device found nothing to do while others have much.
     hungry: AtomicBool,
+    /// The caller looks at the deadline and the cancellation, so that workers need not.
+    is_kept: AtomicBool,
     done: AtomicUsize,
-    /// The threads that drive the GPUs.
+    /// The threads that drive the GPUs, and that of the caller who looks at the deadline.
     pub(super) threads: Vec<OnceLock<Thread>>,
 }
 
@@ -121,8 +126,9 @@ impl<'b> Engine<'b> {
             started,
             stop: AtomicBool::new(false),
             hungry: AtomicBool::new(false),
+            is_kept: AtomicBool::new(false),
             done: AtomicUsize::new(0),
-            threads: lanes.iter().map(|_| OnceLock::new()).collect(),
+            threads: (0..=lanes.len()).map(|_| OnceLock::new()).collect(),
         }
     }
 
@@ -161,6 +167,23 @@ impl<'b> Engine<'b> {
         let patience = shared.schedule.cpu_patience(span.range().start);
         drop(shared);
         self.work_off(span, patience)
+    }
+
+    /// Wakes the workers, and looks at the deadline and the cancellation for them while they are
+    /// at work: tiny tasks take less than a look at the clock.
+    pub(super) fn keep_time(&self, wake: &(dyn Fn() + Sync)) {
+        let _ = self.threads[self.lanes.len()].set(std::thread::current());
+        self.is_kept.store(true, Ordering::Relaxed);
+        wake();
+        let began = Instant::now();
+        while !self.should_stop() && self.done() < self.tasks {
+            // Some executors have no worker before their caller is back.
+            if began.elapsed() > LONGEST_LOOK && !self.shared().schedule.is_at_work() {
+                break;
+            }
+            std::thread::park_timeout(LONGEST_LOOK);
+        }
+        self.is_kept.store(false, Ordering::Relaxed);
     }
 
     /// Does a span, chunk by chunk, with a look between them; what has not begun after
@@ -209,7 +232,7 @@ impl<'b> Engine<'b> {
         let look = || self.should_stop();
         let stop = StopSign {
             ended: &self.stop,
-            look: self.watch.may_stop().then_some(&look),
+            look: (self.watch.may_stop() && !self.is_kept.load(Ordering::Relaxed)).then_some(&look),
         };
         match self.work.run(chunk, stop) {
             Ran::Done => count,

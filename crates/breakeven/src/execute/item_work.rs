@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::control::Verify;
 use super::result::{Stop, TaskError};
-use super::slots::Slots;
-use super::tasks::{Parts, first_of};
+use super::slots::{Parts, Slots};
+use super::tasks::first_of;
 use super::tensor_device::{TensorDevice, TensorFlight};
 use super::work::{
     Flight, LOOK_OF_CALLS, Lane, Ran, StopSign, Work, agreed, message, moved, wrong,
@@ -79,13 +79,10 @@ impl<'b, O: Operator + ?Sized> Items<'b, O> {
 
     /// The item that failed, or the output.
     pub(super) fn into_parts(self) -> Parts<Tensor<'static, O::Out>, Error> {
-        let failed = locked(&self.failed).take();
-        if failed.is_some() {
-            return (failed, None);
-        }
         let whole = locked(&self.whole).take();
-        let rows = || Tensor::new(self.rows.into_outputs()?, &self.shape).ok();
-        (None, whole.or_else(rows).map(|output| vec![output]))
+        let rows = || Tensor::new(self.rows.into_outputs().ok()?, &self.shape).ok();
+        let output = whole.or_else(rows).map(|output| vec![output]);
+        (locked(&self.failed).take(), output.ok_or(None))
     }
 }
 

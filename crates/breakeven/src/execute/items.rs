@@ -149,8 +149,8 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
             Ok(self.request(&question, items, check, false)?.run())
         };
         let (ended, items) = self.ask(name, operator, inputs, place, run)?;
-        let (failed, output) = items.into_parts();
-        ended?.result(name, failed, output)
+        let parts = items.into_parts();
+        ended?.result(name, parts)
     }
 
     /// Asks what the batch is decided by, and does `then` with that.

@@ -9,10 +9,10 @@ use super::executor::CpuExecutor;
 use super::items::Place;
 use super::quarantine;
 use super::record::tell_chain;
-use super::result::{ExecuteError, ExecutionResult};
+use super::result::{ExecuteError, ExecutionResult, TaskError};
 use super::tensor_device::TensorDevice;
 use super::work::caught;
-use crate::error::{DeviceError, Error};
+use crate::error::{DeviceError, DeviceErrorKind, Error};
 use crate::operator::{Operator, Stages};
 use crate::plan::Placement;
 use crate::store::{Costs, Transfer};
@@ -41,6 +41,8 @@ pub(super) struct ChainRun<'r, 'm, C, G, V> {
     /// All parts that have run, as one.
     done: Option<ExecutionResult<Words<'static>>>,
     stages_done: usize,
+    /// Items of the chain: a measurement may have fewer.
+    items: usize,
 }
 
 impl<'r, 'm, C: CpuExecutor, G: TensorDevice, V> ChainRun<'r, 'm, C, G, V> {
@@ -52,11 +54,13 @@ impl<'r, 'm, C: CpuExecutor, G: TensorDevice, V> ChainRun<'r, 'm, C, G, V> {
             started: Instant::now(),
             done: None,
             stages_done: 0,
+            items: 0,
         }
     }
 
     pub(super) fn run<E: Element>(mut self, parts: Parts, inputs: &[Words<'_>]) -> Outcome<E> {
         let mut output: Option<Words<'static>> = None;
+        self.items = inputs.first().map_or(0, Tensor::batch);
         let mut first = 0;
         while let Some(&gpu) = parts.gpus.get(first) {
             let is_same = |other: &&Option<usize>| **other == gpu;
@@ -102,7 +106,8 @@ impl<'r, 'm, C: CpuExecutor, G: TensorDevice, V> ChainRun<'r, 'm, C, G, V> {
         let (before, all) = (self.stages_done, self.stages.iter().len());
         let these = operator.stages().map_or(1, |stages| stages.iter().len());
         // Items that would be done if all stages did a part of them at once.
-        let outer = self.batch.progress;
+        let is_all = inputs.first().map_or(0, Tensor::batch) == self.items;
+        let outer = self.batch.progress.filter(|_| is_all);
         let told = |done: usize, items: usize| {
             if let Some(told) = outer {
                 told((before * items + these * done) / all.max(1), items);
@@ -128,17 +133,15 @@ impl<'r, 'm, C: CpuExecutor, G: TensorDevice, V> ChainRun<'r, 'm, C, G, V> {
             _ => None,
         };
         let result = batch.run_items(operator.name(), operator, &inputs, place)?;
-        if let Some(gpu) = gpu.filter(|_| result.gpu.tasks == 0) {
+        let is_fault = |error: &DeviceError| error.kind != DeviceErrorKind::Refused;
+        let fails = result.gpu.tasks == 0 && result.errors.iter().any(is_fault);
+        if let Some(gpu) = gpu.filter(|_| fails) {
             self.leave_alone(gpu);
         }
         let output = result.outputs[0].clone();
         self.stages_done += these;
         // An item counts once for each stage.
-        let result = times(result, these);
-        match &mut self.done {
-            Some(done) => add(done, result),
-            None => self.done = Some(result),
-        }
+        self.count(times(result, these));
         Ok(output)
     }
 
@@ -168,14 +171,39 @@ impl<'r, 'm, C: CpuExecutor, G: TensorDevice, V> ChainRun<'r, 'm, C, G, V> {
         stages: &Stages,
         inputs: &[Words<'_>],
     ) -> Result<Option<Words<'static>>, ExecuteError<Error>> {
-        match self.measure(gpu, stages, inputs) {
-            Err(error @ (ExecuteError::Stopped { .. } | ExecuteError::Invalid(_))) => Err(error),
-            // What was between two stages may be lost with the device: again from the start.
-            Err(_) => {
+        let (before, stages_done) = (self.done.take(), self.stages_done);
+        let measured = self.measure(gpu, stages, inputs);
+        let counted = std::mem::replace(&mut self.done, before);
+        if matches!(measured, Ok(Some(_))) {
+            counted.into_iter().for_each(|counted| self.count(counted));
+            return measured;
+        }
+        // All of it runs again, and is counted then.
+        self.stages_done = stages_done;
+        let kind = match &measured {
+            Ok(_) => return measured,
+            Err(ExecuteError::Device { error, .. }) => error.kind,
+            Err(ExecuteError::Task {
+                error: TaskError::Failed(error),
+                ..
+            }) => DeviceError::from(error.clone()).kind,
+            Err(_) => DeviceErrorKind::Refused,
+        };
+        // What was between two stages may be lost with the device: again from the start.
+        match kind {
+            DeviceErrorKind::Refused | DeviceErrorKind::NeverFits => measured,
+            _ => {
                 self.leave_alone(gpu);
                 Ok(None)
             }
-            measured => measured,
+        }
+    }
+
+    /// Adds what a further part of the chain came to.
+    fn count(&mut self, result: ExecutionResult<Words<'static>>) {
+        match &mut self.done {
+            Some(done) => add(done, result),
+            None => self.done = Some(result),
         }
     }
 
@@ -254,7 +282,7 @@ fn times<T>(mut part: ExecutionResult<T>, stages: usize) -> ExecutionResult<T> {
     part
 }
 
-/// Adds what a further part of the chain came to.
+/// Adds a part to all parts before it.
 fn add<T>(all: &mut ExecutionResult<T>, part: ExecutionResult<T>) {
     all.cpu = all.cpu.plus(part.cpu);
     all.gpu = all.gpu.plus(part.gpu);

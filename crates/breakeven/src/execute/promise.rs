@@ -11,7 +11,7 @@ use super::control::{CancelToken, Verify};
 use super::drive::Unpark;
 use super::executor::{CpuExecutor, GpuExecutor};
 use super::result::{ExecuteError, ExecutionResult};
-use super::work::{message, quietly_dropped};
+use super::work::{each_dropped, message, quietly_dropped};
 use crate::error::Error;
 use crate::locked;
 
@@ -55,7 +55,11 @@ impl<T: Send + 'static, E: Send + 'static> Executing<T, E> {
             drop(state);
             waker.into_iter().for_each(Waker::wake);
             // Where the future is gone, this drops what the user's tasks returned.
-            quietly_dropped(promised);
+            let state = Arc::into_inner(promised);
+            match state.and_then(|state| locked(&state).outcome.take()) {
+                Some(Ok(result)) => _ = each_dropped(result.outputs),
+                other => quietly_dropped(other),
+            }
         }));
         Self { state, cancel }
     }

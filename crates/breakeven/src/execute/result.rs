@@ -169,7 +169,7 @@ pub enum TaskError<E> {
     /// Its function returned an error.
     #[error("{0}")]
     Failed(#[source] E),
-    /// Its function panicked, with this message.
+    /// Its function panicked, or its output when that was dropped, with this message.
     #[error("panicked: {0}")]
     Panicked(String),
     /// Its function, which does several tasks a call, gave too many or too few outputs.

@@ -202,7 +202,12 @@ impl Request<'_> {
     fn run_watched(&self, engine: &Engine<'_>) {
         if engine.tasks > 0 {
             let leaf = || engine.leaf();
-            self.cpu.run(engine.tasks, &leaf, &mut |wake| wake());
+            // A worker that calls works too.
+            let keeps = self.watch.may_stop() && !self.cpu.is_worker();
+            self.cpu.run(engine.tasks, &leaf, &mut |wake| match keeps {
+                true => engine.keep_time(wake),
+                false => wake(),
+            });
         }
     }
 

@@ -23,6 +23,8 @@ pub(super) struct GpuSlot {
     pub(super) drivers: Drivers,
     /// What a GPU without a name goes by in quarantine: nobody else's.
     nameless: String,
+    /// The process that it was made in, which has the threads that serve the device.
+    pub(super) process: u32,
 }
 
 impl GpuSlot {
@@ -31,6 +33,7 @@ impl GpuSlot {
         Self {
             described,
             nameless,
+            process: std::process::id(),
             ..Self::default()
         }
     }

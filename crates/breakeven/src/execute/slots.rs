@@ -9,8 +9,9 @@
 //!    goes there by being consumed, after all its slots were written. What a
 //!    writer wrote and did not finish, it drops itself.
 //! 3. `into_outputs` gives the outputs out only if the ledger covers every task
-//!    exactly once; otherwise it is a typed `None` and the ledger's outputs are
-//!    dropped with the slots.
+//!    exactly once; otherwise the ledger's outputs are dropped with the slots.
+//!
+//! Outputs are dropped one by one: one that panics costs no other, and the first panic is kept.
 
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::Range;
@@ -20,6 +21,8 @@ use std::sync::Mutex;
 use bytemuck::Pod;
 use smallvec::SmallVec;
 
+use super::result::TaskError;
+use super::work::dropped;
 use crate::locked;
 use crate::schedule::Span;
 
@@ -33,7 +36,15 @@ pub(super) struct Slots<T> {
     capacity: usize,
     /// Spans whose slots are all written.
     ledger: Mutex<SmallVec<[Range<usize>; 2]>>,
+    /// The first output that panicked when it was dropped, and what it said.
+    panicked: Mutex<Option<(usize, String)>>,
 }
+
+/// All outputs, or the panic of one that was dropped.
+type Outputs<T> = Result<Vec<T>, Option<(usize, String)>>;
+
+/// The task that failed and its place, and the outputs.
+pub(super) type Parts<T, E> = (Option<(usize, TaskError<E>)>, Outputs<T>);
 
 // SAFETY: the slots own their values; a value moves to another thread only if
 // `T: Send`.
@@ -59,6 +70,7 @@ impl<T> Slots<T> {
             width,
             capacity: slots.capacity(),
             ledger: Mutex::default(),
+            panicked: Mutex::default(),
         }
     }
 
@@ -76,15 +88,16 @@ impl<T> Slots<T> {
         }
     }
 
-    /// The outputs in the order of the tasks; none where one is missing.
-    pub(super) fn into_outputs(self) -> Option<Vec<T>> {
+    /// The outputs in the order of the tasks. If one is missing, all are dropped.
+    pub(super) fn into_outputs(mut self) -> Outputs<T> {
         let mut spans = locked(&self.ledger);
         spans.sort_unstable_by_key(|span| span.start);
         let (mut end, mut each) = (0, spans.iter());
         let whole = each.all(|span| std::mem::replace(&mut end, span.end) == span.start);
         drop(spans);
         if !whole || end != self.tasks {
-            return None;
+            self.drop_finished();
+            return Err(locked(&self.panicked).take());
         }
         let this = ManuallyDrop::new(self);
         // It has memory of its own where a batch had many spans.
@@ -93,7 +106,30 @@ impl<T> Slots<T> {
         // SAFETY: the allocation came from a vector of this capacity whose
         // elements have the same layout; the ledger says that the first `tasks`
         // slots are written; `this` is not dropped, so nothing is owned twice.
-        Some(unsafe { Vec::from_raw_parts(first, this.tasks * this.width, this.capacity) })
+        Ok(unsafe { Vec::from_raw_parts(first, this.tasks * this.width, this.capacity) })
+    }
+
+    fn drop_finished(&mut self) {
+        for span in std::mem::take(&mut *locked(&self.ledger)) {
+            // SAFETY: the ledger said that they are written, spans in it do not overlap, and
+            // now it has none of them.
+            unsafe { self.drop_outputs(span) };
+        }
+    }
+
+    /// Drops the outputs of those tasks.
+    ///
+    /// # Safety
+    ///
+    /// They are written, nobody else can reach them, and nobody drops them again.
+    unsafe fn drop_outputs(&self, tasks: Range<usize>) {
+        for index in tasks.start * self.width..tasks.end * self.width {
+            // SAFETY: the slot is inside the allocation and written, by the caller's word.
+            let output = unsafe { self.first.add(index).cast::<T>().read() };
+            if let Some(said) = dropped(output) {
+                locked(&self.panicked).get_or_insert((index, said));
+            }
+        }
     }
 }
 
@@ -107,17 +143,10 @@ impl<T: Pod> Slots<T> {
 
 impl<T> Drop for Slots<T> {
     fn drop(&mut self) {
+        self.drop_finished();
         // SAFETY: the allocation came from a vector of this capacity, and a
         // `MaybeUninit` needs no value: freeing it drops none.
-        let mut slots = unsafe { Vec::from_raw_parts(self.first.as_ptr(), 0, self.capacity) };
-        let room = slots.spare_capacity_mut();
-        for span in locked(&self.ledger).drain(..) {
-            for slot in &mut room[self.width * span.start..self.width * span.end] {
-                // SAFETY: the ledger says that the slot is written, and spans in
-                // it do not overlap, so each is dropped once.
-                unsafe { slot.assume_init_mut().assume_init_drop() };
-            }
-        }
+        drop(unsafe { Vec::from_raw_parts(self.first.as_ptr(), 0, self.capacity) });
     }
 }
 
@@ -223,10 +252,11 @@ impl<T> Writer<'_, T> {
 impl<T> Drop for Writer<'_, T> {
     fn drop(&mut self) {
         let written = std::mem::take(&mut self.written);
-        for index in 0..written * self.slots.width {
-            // SAFETY: this writer wrote the slot (`push` counts), and counts it
-            // no more, so that it is dropped once; nobody else can reach it.
-            unsafe { (*self.first.add(index).as_ptr()).assume_init_drop() };
+        if let Some(span) = &self.span {
+            let start = span.range().start;
+            // SAFETY: this writer wrote the slots (`push` counts), and counts them
+            // no more, so that they are dropped once; nobody else can reach them.
+            unsafe { self.slots.drop_outputs(start..start + written) };
         }
     }
 }

@@ -84,7 +84,7 @@ fn outputs_of_a_batch_that_failed_are_dropped() {
     unfinished.push(counted(&alive, 0));
     drop(unfinished);
     assert_eq!(count(&alive), 3);
-    assert!(slots.into_outputs().is_none());
+    assert_eq!(slots.into_outputs().err(), Some(None));
     assert_eq!(count(&alive), 0);
 }
 
@@ -94,9 +94,9 @@ fn outputs_without_size_and_batches_without_tasks() {
     let mut writer = slots.writer(spans([5]).remove(0));
     (0..5).for_each(|_| writer.push(()));
     writer.finish();
-    assert_eq!(slots.into_outputs(), Some(vec![(); 5]));
-    let none = Slots::<String>::new(0).and_then(Slots::into_outputs);
-    assert_eq!(none, Some(Vec::new()));
+    assert_eq!(slots.into_outputs(), Ok(vec![(); 5]));
+    let none = Slots::<String>::new(0).map(Slots::into_outputs);
+    assert_eq!(none, Some(Ok(Vec::new())));
 }
 
 #[test]

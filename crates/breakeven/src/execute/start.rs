@@ -206,6 +206,11 @@ impl Question<'_> {
         slot: &GpuSlot,
         trials: &mut Vec<Trial>,
     ) -> Result<(GpuLimits, GpuSpec), DeviceError> {
+        if slot.process != std::process::id() {
+            let what = "it was opened before a fork: make the manager and its GPUs in the child";
+            let kind = DeviceErrorKind::Unavailable { until: None };
+            return Err(DeviceError::new(kind, what));
+        }
         let lane = self.lanes.get(index);
         if let Some(lane) = lane
             && let Some(spec) = caught(|| Ok(lane.device()))?

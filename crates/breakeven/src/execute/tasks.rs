@@ -5,16 +5,15 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use super::control::Verify;
 use super::executor::GpuExecutor;
 use super::result::{Stop, TaskError};
-use super::slots::{Slots, Writer};
+use super::slots::{Parts, Slots, Writer};
 use super::work::{
-    Flight, LOOK, LOOK_OF_CALLS, Lane, Ran, StopSign, Work, agreed, message, moved,
+    Flight, LOOK, LOOK_OF_CALLS, Lane, Ran, StopSign, Work, agreed, each_dropped, message, moved,
     quietly_dropped, wrong,
 };
 use crate::error::DeviceError;
@@ -59,15 +58,12 @@ pub(super) trait Function<I, T, E>: Sync {
     /// For how long a worker runs tasks until its next look.
     const LOOK: Duration;
 
-    /// Tasks of a call where somebody may stop the batch.
-    const AT_ONCE: usize;
-
     /// Does tasks and writes their results, in order, until one ends the batch or the batch
     /// is stopped, which is false.
     fn run<K: Keep<T, E>>(
         &self,
         tasks: &[I],
-        stop: &AtomicBool,
+        stop: StopSign<'_>,
         writer: &mut Writer<'_, K::Kept>,
     ) -> Result<bool, TaskError<E>>;
 
@@ -78,16 +74,15 @@ pub(super) trait Function<I, T, E>: Sync {
 /// One task a call.
 impl<I, T, E, F: Fn(&I) -> Result<T, E> + Sync> Function<I, T, E> for F {
     const LOOK: Duration = LOOK;
-    const AT_ONCE: usize = 1;
 
     fn run<K: Keep<T, E>>(
         &self,
         tasks: &[I],
-        stop: &AtomicBool,
+        stop: StopSign<'_>,
         writer: &mut Writer<'_, K::Kept>,
     ) -> Result<bool, TaskError<E>> {
         writer.fill(tasks, |task| {
-            if stop.load(Ordering::Relaxed) {
+            if stop.is_set() {
                 return Ok(None);
             }
             K::keep(self(task).map_err(TaskError::Failed)).map(Some)
@@ -104,20 +99,20 @@ pub(super) struct Batched<F>(pub(super) F);
 
 impl<I, T, E, F: Fn(&[I]) -> Result<Vec<T>, E> + Sync> Function<I, T, E> for Batched<F> {
     const LOOK: Duration = LOOK_OF_CALLS;
-    const AT_ONCE: usize = usize::MAX;
 
     fn run<K: Keep<T, E>>(
         &self,
         tasks: &[I],
-        stop: &AtomicBool,
+        stop: StopSign<'_>,
         writer: &mut Writer<'_, K::Kept>,
     ) -> Result<bool, TaskError<E>> {
-        if stop.load(Ordering::Relaxed) {
+        if stop.is_set() {
             return Ok(false);
         }
         let outputs = (self.0)(tasks).map_err(TaskError::Failed)?;
         let (found, tasks) = (outputs.len(), tasks.len());
         if found != tasks {
+            each_dropped(outputs);
             return Err(TaskError::WrongCount { found, tasks });
         }
         for output in outputs {
@@ -133,9 +128,6 @@ impl<I, T, E, F: Fn(&[I]) -> Result<Vec<T>, E> + Sync> Function<I, T, E> for Bat
         output.ok_or(TaskError::WrongCount { found, tasks: 1 })
     }
 }
-
-/// The task that failed and its place, or the outputs.
-pub(super) type Parts<T, E> = (Option<(usize, TaskError<E>)>, Option<Vec<T>>);
 
 /// The tasks of a batch, their function, and where their outputs go.
 pub(super) struct Tasks<'b, I, T, E, F, K: Keep<T, E>> {
@@ -158,14 +150,8 @@ impl<'b, I, T, E, F, K: Keep<T, E>> Tasks<'b, I, T, E, F, K> {
         }
     }
 
-    /// The task that failed, or the outputs; neither where some are missing.
     pub(super) fn into_parts(self) -> Parts<K::Kept, E> {
-        let failed = locked(&self.failed).take();
-        if failed.is_none() {
-            return (None, self.slots.into_outputs());
-        }
-        quietly_dropped(self.slots);
-        (failed, None)
+        (locked(&self.failed).take(), self.slots.into_outputs())
     }
 }
 
@@ -192,19 +178,12 @@ where
     fn run(&self, span: Span, stop: StopSign<'_>) -> Ran {
         let end = span.range().end;
         let mut writer = self.slots.writer(span);
-        let at_once = stop.look.map_or(usize::MAX, |_| F::AT_ONCE);
         loop {
-            let from = writer.next();
-            if stop.look.is_some_and(|look| look()) {
-                return Ran::Stopped(writer.finish());
-            }
-            let until = from.saturating_add(at_once).min(end);
+            let tasks = &self.tasks[writer.next()..end];
             let outcome = catch_unwind(AssertUnwindSafe(|| {
-                let tasks = &self.tasks[from..until];
-                self.function.run::<K>(tasks, stop.ended, &mut writer)
+                self.function.run::<K>(tasks, stop, &mut writer)
             }));
             let error = match outcome {
-                Ok(Ok(true)) if until < end => continue,
                 Ok(Ok(true)) => {
                     writer.finish();
                     return Ran::Done;
@@ -220,7 +199,6 @@ where
                 },
             };
             first_of(&self.failed, writer.next(), error);
-            let _ = catch_unwind(AssertUnwindSafe(|| drop(writer)));
             return Ran::Failed;
         }
     }
@@ -301,6 +279,14 @@ struct TypedFlight<'l, 'b, I, T, E, F, K: Keep<T, E>, G: GpuExecutor<I, T>, V> {
     outputs: Vec<T>,
 }
 
+impl<I, T, E, F, K: Keep<T, E>, G: GpuExecutor<I, T>, V> Drop
+    for TypedFlight<'_, '_, I, T, E, F, K, G, V>
+{
+    fn drop(&mut self) {
+        each_dropped(std::mem::take(&mut self.outputs));
+    }
+}
+
 impl<I, T, E, F, K, G, V> Flight for TypedFlight<'_, '_, I, T, E, F, K, G, V>
 where
     I: Sync,
@@ -329,14 +315,18 @@ where
         let work = self.lane.work;
         agreed(task, || {
             let expected = work.function.one(&work.tasks[task])?;
-            let output = &self.outputs[task - first];
-            Ok::<_, TaskError<E>>(self.lane.verify.agree(output, &expected))
+            let agrees = self
+                .lane
+                .verify
+                .agree(&self.outputs[task - first], &expected);
+            quietly_dropped(expected);
+            Ok::<_, TaskError<E>>(agrees)
         })
     }
 
-    fn keep(self: Box<Self>, span: Span) {
+    fn keep(mut self: Box<Self>, span: Span) {
         let mut writer = self.lane.work.slots.writer(span);
-        for output in self.outputs {
+        for output in std::mem::take(&mut self.outputs) {
             // A result that is there is kept, whatever `keep` does with errors.
             if let Ok(kept) = K::keep(Ok(output)) {
                 writer.push(kept);

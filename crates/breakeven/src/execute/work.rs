@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -26,8 +26,16 @@ pub(super) const LOOK_OF_CALLS: Duration = Duration::from_millis(1);
 pub(super) struct StopSign<'e> {
     /// The batch has ended early.
     pub(super) ended: &'e AtomicBool,
-    /// Looks at the deadline and the cancellation as well, where there is one.
+    /// Looks at the deadline and the cancellation as well, if nobody else does.
     pub(super) look: Option<&'e dyn Fn() -> bool>,
+}
+
+impl StopSign<'_> {
+    /// True if nothing more is to begin.
+    #[inline]
+    pub(super) fn is_set(&self) -> bool {
+        self.ended.load(Ordering::Relaxed) || self.look.is_some_and(|look| look())
+    }
 }
 
 /// What became of a span.
@@ -145,4 +153,18 @@ pub(super) fn quietly_dropped<T>(value: T) {
         // What a panic in a drop carries is not dropped: it could go on for ever.
         std::mem::forget(panic);
     }
+}
+
+/// Drops a value of the user's; what a panic on the way said.
+pub(super) fn dropped<T>(value: T) -> Option<String> {
+    let panic = catch_unwind(AssertUnwindSafe(|| drop(value))).err()?;
+    Some(format!("when dropped: {}", message(panic)))
+}
+
+/// Drops outputs one by one, so that a panic costs no other; the place of the first panic, and
+/// what it said.
+pub(super) fn each_dropped<T>(outputs: Vec<T>) -> Option<(usize, String)> {
+    let outputs = outputs.into_iter().enumerate();
+    let said = outputs.map(|(place, output)| Some((place, dropped(output)?)));
+    said.fold(None, Option::or)
 }

@@ -10,7 +10,7 @@ use super::objective::{Goal, Objective};
 use super::rule::{Stage, rule};
 use super::weigh::{Weighing, fastest};
 use super::{
-    Candidate, Cost, Evidence, ExecutionStrategy, GpuCosts, LeftOut, Machine, OperationCosts,
+    Absence, Candidate, Cost, Evidence, ExecutionStrategy, GpuCosts, Machine, OperationCosts,
     Shape, Tuning,
 };
 use crate::error::Error;
@@ -140,7 +140,7 @@ fn freely(
         // Too small to try a GPU at once, but not for ever.
         Some(cpu) if ruling.stage == Stage::Small => {
             let run_ns = cpu.predict_ns(workload.task_count as u64);
-            let due = |gpu: &GpuCosts| gpu.left_out.since_ns >= tuning.runs_before_a_try * run_ns;
+            let due = |gpu: &GpuCosts| gpu.absence.since_ns >= tuning.runs_before_a_try * run_ns;
             if let Some(index) = costs.gpus.iter().position(due) {
                 decision.probe = Probe::Gpu(index);
                 decision.basis = Basis::Exploration;
@@ -264,8 +264,8 @@ fn explore(
     };
     // Where the deadline is lost anyway, time is all that a try costs.
     let weighing = weighing.filter(|weighing| !weighing.is_late(run_ns));
-    let is_due = |excess: f64, is_known: bool, left_out: LeftOut| {
-        let LeftOut { since_ns, tries } = left_out;
+    let is_due = |excess: f64, is_known: bool, absence: Absence| {
+        let Absence { since_ns, tries } = absence;
         // Each try that cost something and changed nothing makes the next one wait longer.
         let doublings = if excess > 0.0 {
             tries.min(tuning.most_doublings)
@@ -293,11 +293,11 @@ fn explore(
     let (uses_cpu, uses_gpus) = match decision.strategy {
         ExecutionStrategy::CpuOnly => (true, false),
         ExecutionStrategy::GpuOnly => (false, true),
-        _ => (costs.cpu_left_out.since_ns <= 0.0, true),
+        _ => (costs.cpu_absence.since_ns <= 0.0, true),
     };
     for (index, gpu) in costs.gpus.iter().enumerate() {
         let is_used = uses_gpus && chosen.gpu_parts.get(index).is_some_and(|part| *part > 0.0);
-        let had_none = gpu.left_out.since_ns > 0.0;
+        let had_none = gpu.absence.since_ns > 0.0;
         if is_used && (!had_none || decision.strategy == ExecutionStrategy::GpuOnly) {
             continue;
         }
@@ -319,7 +319,7 @@ fn explore(
         let Some(excess) = counted(Some(index), probe, try_ns, excess) else {
             continue;
         };
-        if is_due(excess, is_known, gpu.left_out) {
+        if is_due(excess, is_known, gpu.absence) {
             decision.probe = Probe::Gpu(index);
             decision.probe_tasks = probe;
             decision.basis = Basis::Exploration;
@@ -333,7 +333,7 @@ fn explore(
     let Some(excess) = counted(None, 1, cpu.predict_ns(1), excess) else {
         return;
     };
-    if !uses_cpu && is_due(excess, true, costs.cpu_left_out) {
+    if !uses_cpu && is_due(excess, true, costs.cpu_absence) {
         decision.probe = Probe::Cpu;
         decision.basis = Basis::Exploration;
         return;
@@ -351,7 +351,7 @@ fn watch_hindrance(
     costs: &OperationCosts,
     run_ns: f64,
     tuning: &Tuning,
-    is_due: impl Fn(f64, bool, LeftOut) -> bool,
+    is_due: impl Fn(f64, bool, Absence) -> bool,
 ) {
     let [_, _, split] = &decision.candidates;
     let is_even = costs
@@ -361,7 +361,7 @@ fn watch_hindrance(
     let is_split = matches!(decision.strategy, ExecutionStrategy::Hybrid { .. });
     // Before the first split in a row less is known of what it takes.
     let is_known = match is_split {
-        true => costs.cpu_left_out.since_ns <= 0.0,
+        true => costs.cpu_absence.since_ns <= 0.0,
         false => cpu.beside > 1.0,
     };
     let Some(split_ns) = split.predicted_ns.filter(|_| is_even && is_known) else {
@@ -372,13 +372,13 @@ fn watch_hindrance(
     let waits_ns = parts * alone_ns(cpu, split_ns, tuning) + worker_ns(cpu) / 2.0;
     let excess = (split_ns - run_ns).max(0.0) + waits_ns;
     // Half as often as a device that was left out: what devices share hardly changes.
-    let left_out = costs.hindrance_left_out;
-    let since_ns = left_out.since_ns / 2.0;
-    let left_out = LeftOut {
+    let absence = costs.hindrance_absence;
+    let since_ns = absence.since_ns / 2.0;
+    let absence = Absence {
         since_ns,
-        ..left_out
+        ..absence
     };
-    if waits_ns <= tuning.look_cost * split_ns && is_due(excess, true, left_out) {
+    if waits_ns <= tuning.look_cost * split_ns && is_due(excess, true, absence) {
         if !is_split {
             (decision.margin, decision.declined) = (None, None);
         }

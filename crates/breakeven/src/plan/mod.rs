@@ -33,10 +33,10 @@ mod weigh_tests;
 
 pub(crate) use choose::{Query, alone_ns, decide_tuned, probe_tasks, tells_sizes};
 pub use choose::{decide, decide_by, decide_for};
-pub(crate) use costs::{Added, Learned, PLACES, PlaceWork, Took, Way};
 pub use costs::{
-    Cost, Evidence, GpuCosts, LeftOut, Observation, OperationCosts, RanOn, Shape, Ways,
+    Absence, Cost, Evidence, GpuCosts, Observation, OperationCosts, RanOn, Shape, Ways,
 };
+pub(crate) use costs::{Added, Learned, PLACES, PlaceWork, Took, Way};
 pub use decision::{Aim, Basis, Candidate, Decision, Declined, Outcome, Probe};
 pub(crate) use draws::Draws;
 pub(crate) use forecast::level;

@@ -144,6 +144,7 @@ pub fn rule(
         Some(gpu.memory_used_bytes.get()? as f64 / memory as f64)
     });
     let free = machine.gpus.iter().map(GpuSpec::free_bytes);
+    let sum = |all: Option<u64>, gpu: Option<u64>| Some(all?.saturating_add(gpu?));
     let facts = RuleFacts {
         workload: *workload,
         workload_size: workload.workload_size(),
@@ -151,10 +152,7 @@ pub fn rule(
         has_gpu: (machine.gpus.iter()).any(|gpu| gpu.fits(workload.memory_per_task) > 0),
         gpus_left_out: 0,
         memory_use: memory_use.min_by(f64::total_cmp),
-        free_bytes: match machine.gpus.is_empty() {
-            true => None,
-            false => free.sum(),
-        },
+        free_bytes: free.reduce(sum).flatten(),
         heuristics: *heuristics,
     };
     let answer = |stage| Some((stage, facts.answer(stage)?));

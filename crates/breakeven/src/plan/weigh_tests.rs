@@ -173,7 +173,7 @@ fn written(goal: Goal<'_>, machine: &Machine, tasks: usize, times: u64) -> Strin
     {
         cost.observations = times;
     }
-    costs.cpu_left_out.since_ns = times as f64 * 1e6;
+    costs.cpu_absence.since_ns = times as f64 * 1e6;
     let decision = decide_by(
         goal,
         &workload,

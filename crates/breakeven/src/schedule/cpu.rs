@@ -107,7 +107,7 @@ impl Schedule {
     /// True where samples of the tasks tell something: there are enough, and it is not
     /// known where the work lies.
     fn samples(&self) -> bool {
-        self.setup.tasks >= 8 * self.setup.workers && !self.knows_shape()
+        self.setup.tasks / 8 >= self.setup.workers && !self.knows_shape()
     }
 
     /// The next span of a worker; none where there is nothing for it now.
@@ -133,11 +133,14 @@ impl Schedule {
             return Some(span);
         }
         let start = self.cpu_start();
-        let last = self.free.ranges().next_back();
-        let Some(range) = last.filter(|range| range.end > start) else {
+        // The front is the GPUs' as long as there are any.
+        let has_gpus = self.has_gpus();
+        let (first, last) = (self.free.ranges().next(), self.free.ranges().next_back());
+        let next = if has_gpus { last } else { first };
+        let Some(range) = next.filter(|range| range.end > start) else {
             return self.probe();
         };
-        let shares = self.is_shared() && self.has_gpus();
+        let shares = self.is_shared() && has_gpus;
         if shares {
             if self.gpus_end_before_a_task(now) {
                 return self.probe();
@@ -156,7 +159,12 @@ impl Schedule {
             false => self.alone(work),
         };
         let size = self.worker_size(range.clone(), horizon);
-        self.free.take(range.end - size..range.end)
+        let from = if has_gpus {
+            range.end - size
+        } else {
+            range.start
+        };
+        self.free.take(from..from + size)
     }
 
     /// A task from where nobody has looked: behind a launch, where the next one
@@ -274,9 +282,16 @@ impl Schedule {
             false => target,
         };
         let work = target / (1.0 + tuning.caution / seen.sqrt());
-        let size = self.density.tasks_of_end(range.clone(), work);
-        // Nobody takes what others could share.
+        let size = match self.has_gpus() {
+            true => self.density.tasks_of_end(range.clone(), work),
+            false => self.density.tasks_of(range.clone(), work),
+        };
+        // Nobody takes what others could share, unless sharing takes as long.
         let most = range.len().div_ceil(self.setup.workers.max(1));
+        let most = match self.has_gpus() {
+            true => most,
+            false => most.max(self.density.tasks_of(range, tuning.least_span_ns / 4.0)),
+        };
         size.min(most).min(self.most_of_worker).max(1)
     }
 
@@ -302,6 +317,11 @@ impl Schedule {
             }
             _ => Ns::INFINITY,
         }
+    }
+
+    /// True while a worker has a span.
+    pub(crate) fn is_at_work(&self) -> bool {
+        !self.cpu.is_idle()
     }
 
     /// Somebody has nothing to do and others may have a tail to give.

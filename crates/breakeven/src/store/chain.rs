@@ -76,9 +76,10 @@ impl Costs {
                 ),
             }
         });
+        let input_bytes = inputs.iter().map(|input| shape::bytes(input));
         ChainCosts {
             devices: std::iter::once(cpu).chain(gpus).collect(),
-            input_bytes: inputs.iter().copied().map(shape::bytes).sum(),
+            input_bytes: input_bytes.fold(0, u64::saturating_add),
             stages: steps.iter().enumerate().map(of_step).collect(),
         }
     }

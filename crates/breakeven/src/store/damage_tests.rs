@@ -30,8 +30,8 @@ fn is_sound(costs: &Costs) -> bool {
             let known = costs.lookup(operation, 1 << bit, &[GPU], 3);
             let mut each = [known.cpu, known.gpu(0).cost].into_iter().flatten();
             each.all(sound)
-                && known.cpu_left_out.since_ns >= 0.0
-                && known.gpu(0).left_out.since_ns >= 0.0
+                && known.cpu_absence.since_ns >= 0.0
+                && known.gpu(0).absence.since_ns >= 0.0
                 && known.gpu(0).fits.is_none_or(|fits| fits > 0)
         })
     })

@@ -96,7 +96,7 @@ fn processes_that_write_at_once_lose_nothing() {
         assert_eq!(tasks(&path, &own), newest);
         let known = load(&path).lookup(&own, 4096, &["none"], 1);
         assert_eq!(known.cpu.expect("it was observed").observations, SAVES);
-        assert_eq!(known.gpu(0).left_out.since_ns, SAVES as f64);
+        assert_eq!(known.gpu(0).absence.since_ns, SAVES as f64);
     }
     let left = fs::read_dir(directory.path()).expect("a directory");
     assert_eq!(left.count(), 2, "the file and its lock");

@@ -151,7 +151,7 @@ fn saving_twice_counts_once() {
     }
     let known = load(&path).lookup("blur", 4096, &[GPU], 8);
     assert_eq!(known.cpu.expect("it was observed").observations, 5);
-    assert_eq!(known.gpu(0).left_out.since_ns, 5e6);
+    assert_eq!(known.gpu(0).absence.since_ns, 5e6);
     let stamps = read(&path).matches("at_us").count();
     assert_eq!(stamps, 6, "5, and the file's own");
 }
@@ -170,7 +170,7 @@ fn a_chance_that_another_process_gave_counts() {
     for costs in [&mine, &load(&path)] {
         let known = costs.lookup("blur", 4096, &[GPU], 8);
         assert_eq!(
-            (known.cpu_left_out.since_ns, known.gpu(0).left_out.since_ns),
+            (known.cpu_absence.since_ns, known.gpu(0).absence.since_ns),
             (0.0, 37.0)
         );
     }

@@ -161,7 +161,7 @@ pub(super) fn tell_fixed(fewest: u64, most: u64) -> bool {
 
 /// How long something had no part of an operation's batches.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct LeftOut {
+pub struct Absence {
     /// Time spent running the operation since it last had one, ns.
     pub since_ns: f64,
     /// How often in a row it was only tried.
@@ -176,9 +176,9 @@ pub struct OperationCosts {
     /// On each GPU, in the order in which they were asked for.
     pub gpus: Vec<GpuCosts>,
     /// How long the CPU had no part of it.
-    pub cpu_left_out: LeftOut,
+    pub cpu_absence: Absence,
     /// How long no batch showed how far the devices hinder each other.
-    pub hindrance_left_out: LeftOut,
+    pub hindrance_absence: Absence,
     /// Where in a batch the work is to be expected, once a batch has told.
     pub shape: Option<Arc<Shape>>,
     /// How many times as long as its devices' costs say a split took.
@@ -207,7 +207,7 @@ pub struct GpuCosts {
     /// nothing does. None where that is not known.
     pub bottleneck: Option<f64>,
     /// How long the device had no part of it.
-    pub left_out: LeftOut,
+    pub absence: Absence,
     /// What it draws beyond its idle power while it is at it, with the CPU that feeds it, W;
     /// none where that was not measured.
     pub watts: Option<f64>,

@@ -39,8 +39,8 @@ pub(super) fn gpu(costs: &Model) -> Cost {
 /// Time without a part of the CPU and of the GPU.
 fn since(costs: &Model) -> (f64, f64) {
     (
-        look(costs).cpu_left_out.since_ns,
-        look(costs).gpu(0).left_out.since_ns,
+        look(costs).cpu_absence.since_ns,
+        look(costs).gpu(0).absence.since_ns,
     )
 }
 
@@ -173,7 +173,7 @@ fn time_without_a_part_is_counted() {
     costs.note_run("blur", 4096, 300, true, &[GPU]);
     assert_eq!(since(&costs), (0.0, 0.0));
     let other = costs.lookup("blur", 4096, &["other"], 4);
-    assert_eq!(other.gpu(0).left_out.since_ns, 2_000.0);
+    assert_eq!(other.gpu(0).absence.since_ns, 2_000.0);
 }
 
 #[test]

@@ -100,15 +100,15 @@ impl Group {
                 bottleneck: gpu.and_then(|gpu| gpu.overlap.bottleneck(tuning)),
                 launch_ns: None,
                 // One that never had a part: all that was ever spent.
-                left_out: gpu.map_or(Part::default(), |gpu| gpu.part).left_out(spent),
+                absence: gpu.map_or(Part::default(), |gpu| gpu.part).absence(spent),
                 watts: gpu.and_then(|gpu| gpu.watts.above_idle()),
             }
         };
         OperationCosts {
             cpu,
             gpus: gpus.clone().map(known).collect(),
-            cpu_left_out: self.cpu_part.left_out(spent),
-            hindrance_left_out: self.hindrance_part.left_out(spent),
+            cpu_absence: self.cpu_part.absence(spent),
+            hindrance_absence: self.hindrance_part.absence(spent),
             shape: self.shape.expected(),
             split_excess: self.split_excess(),
             ways: self.ways.on(gpus),

@@ -44,7 +44,7 @@ mod window_tests;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-pub use cost::{Cost, Evidence, GpuCosts, LeftOut, OperationCosts};
+pub use cost::{Absence, Cost, Evidence, GpuCosts, OperationCosts};
 pub(crate) use model::Model;
 pub(crate) use overlap::Added;
 pub(crate) use record::{Forgotten, OperationRecord};

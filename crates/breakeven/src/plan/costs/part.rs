@@ -1,6 +1,6 @@
 //! When something last had a part of the time that was spent running an operation.
 
-use super::LeftOut;
+use super::Absence;
 use super::counter::Counter;
 
 /// The last part that something had in batches.
@@ -23,8 +23,8 @@ impl Part {
         self.at = after;
     }
 
-    pub(super) fn left_out(self, spent: u64) -> LeftOut {
-        LeftOut {
+    pub(super) fn absence(self, spent: u64) -> Absence {
+        Absence {
             since_ns: spent.saturating_sub(self.at) as f64,
             tries: self.tries,
         }
