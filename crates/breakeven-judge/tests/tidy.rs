@@ -20,11 +20,6 @@ fn none(findings: Vec<String>) {
 }
 
 #[test]
-fn a_file_is_read_in_one_sitting() {
-    none(source::too_long(&Tree::workspace()));
-}
-
-#[test]
 fn nothing_is_re_exported_by_a_star() {
     none(source::glob_re_exports(&Tree::workspace()));
 }

@@ -1,9 +1,6 @@
-//! Checks on single files: length, star re-exports, words that belong elsewhere.
+//! Checks on single files: star re-exports, words that belong elsewhere.
 
 use super::tree::Tree;
-
-/// Past this a file is two.
-const MOST_LINES: usize = 400;
 
 /// Texts that stand in no file, and what to do about one. Written in parts, so that
 /// this file is not a finding.
@@ -16,27 +13,6 @@ const FORBIDDEN: [(&str, &str); 5] = [
 ];
 const REMINDER: &str = "do it, or make it a line of \"Known gaps\" in CHANGELOG.md";
 const HOME: &str = "is somebody's machine; use a relative path or another example";
-
-pub(super) fn too_long(tree: &Tree) -> Vec<String> {
-    let of_page = |path: &str| {
-        [".js", ".css", ".html"]
-            .iter()
-            .any(|end| path.ends_with(end))
-    };
-    let scripts = tree.texts.iter().filter(|file| of_page(&file.path));
-    // Libraries of others, and files that other tools wrote, are as they are.
-    let others = |path: &str| path.contains("/vendor/") || path.contains("/tests/data/");
-    let scripts = scripts.filter(|file| !others(&file.path));
-    tree.sources()
-        .chain(scripts)
-        .map(|file| (file, file.text.lines().count()))
-        .filter(|(_, lines)| *lines > MOST_LINES)
-        .map(|(file, lines)| {
-            let path = &file.path;
-            format!("{path}: {lines} lines, at most {MOST_LINES}: make it two files")
-        })
-        .collect()
-}
 
 pub(super) fn glob_re_exports(tree: &Tree) -> Vec<String> {
     let mut findings = Vec::new();
@@ -70,22 +46,6 @@ pub(super) fn forbidden_texts(tree: &Tree) -> Vec<String> {
         }
     }
     findings
-}
-
-#[test]
-fn a_long_file_is_found() {
-    let (fits, long) = ("\n".repeat(MOST_LINES), "\n".repeat(MOST_LINES + 1));
-    let tree = Tree::of(&[
-        ("a.rs", &fits),
-        ("b.rs", &long),
-        ("c.json", &long),
-        ("d.js", &long),
-        ("x/vendor/d.js", &long),
-    ]);
-    let findings = too_long(&tree);
-    assert!(
-        matches!(&findings[..], [one, two] if one.starts_with("b.rs: 401 lines") && two.starts_with("d.js: 401 lines"))
-    );
 }
 
 #[test]

@@ -139,7 +139,7 @@ impl<'s> Run<'s> {
             cpu_works: strategy != ExecutionStrategy::GpuOnly,
             now: 0.0,
             events: Vec::new(),
-            cores: Cores::of(scenario),
+            cores: Cores::of(&scenario.host, scenario.workers),
             workers: (0..scenario.workers).map(|_| Worker::Idle).collect(),
             is_hungry: false,
             devices: scenario.gpus.iter().map(device).collect(),

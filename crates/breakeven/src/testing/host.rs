@@ -1,6 +1,5 @@
 //! The host of a simulated batch: cores that workers, drivers and software GPUs share.
 
-use super::scenario::{Load, Scenario};
 use crate::schedule::Ns;
 
 /// What the host's threads cost. Every thread that computes has a core, or waits for one.
@@ -43,6 +42,15 @@ impl Default for Host {
     }
 }
 
+/// From some time on a device is slower.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Load {
+    /// When it begins, ns.
+    pub from_ns: f64,
+    /// How many times slower the device is then; infinite for one that stalls.
+    pub times: f64,
+}
+
 /// Who computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Who {
@@ -73,9 +81,10 @@ pub(super) struct Cores {
 }
 
 impl Cores {
-    pub(super) fn of(scenario: &Scenario) -> Self {
-        let count = match scenario.host.cores {
-            0 => scenario.workers,
+    /// Those of a host with so many workers.
+    pub(super) fn of(host: &Host, workers: usize) -> Self {
+        let count = match host.cores {
+            0 => workers,
             cores => cores,
         };
         Self {

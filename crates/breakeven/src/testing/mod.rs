@@ -24,6 +24,6 @@ pub use gpu::{
     Fault, FaultKind, FaultScript, RandomFaults, SimulatedCounts, SimulatedGpu, SimulatedInFlight,
     SimulatedSpec,
 };
-pub use host::Host;
+pub use host::{Host, Load};
 pub use noise::Noise;
-pub use scenario::{Load, Scenario, ScenarioGpu, Simulated, WarmUp};
+pub use scenario::{Scenario, ScenarioGpu, Simulated, WarmUp};

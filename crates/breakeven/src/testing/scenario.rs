@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 
-use super::host::Host;
+use super::host::{Host, Load};
 use super::noise::{Factors, Noise};
 use crate::hardware::Fact;
 use crate::plan::{Decision, GpuCosts, Objective, OperationCosts, Power, Prices, Tuning, estimate};
@@ -82,15 +82,6 @@ pub struct ScenarioGpu {
     pub load: Option<Load>,
     /// What it draws.
     pub power: Fact<Power>,
-}
-
-/// From some time on a device is slower.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Load {
-    /// When it begins, ns.
-    pub from_ns: f64,
-    /// How many times slower the device is then; infinite for one that stalls.
-    pub times: f64,
 }
 
 /// Until some time a device is slower: its clock rises from idle.
