@@ -78,7 +78,6 @@ const OFF: &[Off] = off![
     rate_step = 0.0,
     failed_prediction = 1e9,
     most_delay = 1e9,
-    tried_from = 1e9,
     chain_first_runs = 0,
     chain_measured_every = u64::MAX,
     chain_worth_measuring = 1e9,

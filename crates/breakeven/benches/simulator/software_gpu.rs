@@ -107,7 +107,7 @@ fn times(
     let mut times = Vec::new();
     for number in 0..2 * WARM {
         let began = Instant::now();
-        let batch = manager.operation("conv2d").workload(workload.clone());
+        let batch = manager.operation("conv2d").workload(workload);
         let result = batch
             .strategy(strategy)
             .execute(&tasks, |task| operator.on_cpu(task));

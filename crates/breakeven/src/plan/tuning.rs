@@ -181,9 +181,6 @@ tuning! {
     /// Time of all work on the CPU, as a multiple, that a batch may take before the CPU
     /// takes back what a launch holds up.
     most_delay: f64 = 1.25,
-    /// Times the CPU's own time from which a launch's prediction is that of a try, which is
-    /// not waited for.
-    tried_from: f64 = 3.0,
 
     // Chains.
     /// First runs of a stage on a GPU that tell nothing of the next ones: they may compile it.
