@@ -111,3 +111,24 @@ fn noise_is_that_inside_runs_and_that_between_them() {
     });
     assert_eq!(Noise::of(&work), None, "zero has no logarithm");
 }
+
+/// The table of docs/ci.md.
+#[test]
+fn the_thresholds_that_the_page_on_ci_names_are_those_that_so_many_runs_decide() {
+    for (noise, thresholds) in [
+        (0.01, [2.4, 1.5, 1.1]),
+        (0.03, [7.3, 4.7, 3.2]),
+        (0.05, [12.0, 8.0, 5.4]),
+        (0.10, [26.0, 17.0, 11.0]),
+    ] {
+        for (runs, percent) in [5, 10, 20].into_iter().zip(thresholds) {
+            let needed = |percent: f64| {
+                let threshold = Threshold::percent(percent).unwrap();
+                planned_runs(noise, threshold, 0.05).unwrap().runs
+            };
+            let (here, lower) = (needed(percent), needed(0.9 * percent));
+            let what = format!("{noise}, {percent} %: {here} runs, {lower} for a tenth less");
+            assert!(here <= runs + 1 && lower > runs, "{what}");
+        }
+    }
+}
