@@ -23,6 +23,9 @@ type Executor = OperatorExecutor<Conv2d>;
 const IMAGES: [usize; 2] = [64, 256];
 const TASKS: [usize; 3] = [8, 64, 256];
 
+/// Tasks of a batch beside which waking the workers takes nothing.
+const MANY: usize = 1_000;
+
 pub(crate) fn compare(rounds: usize) {
     let hardware = HardwareCapabilities::detect();
     let software = |gpu: &&breakeven::hardware::GpuInfo| gpu.kind == GpuKind::Software;
@@ -38,11 +41,14 @@ pub(crate) fn compare(rounds: usize) {
         let executor = Arc::new(OperatorExecutor::new(&gpu, Arc::clone(&operator)));
         let time = |tasks: usize, strategy| times(&operator, &executor, side, tasks, strategy);
         let alone = |tasks, strategy| median(&time(tasks, strategy)).expect("there are times");
+        // While all workers are at it: they share caches and memory.
+        let cpu_ns = alone(MANY, ExecutionStrategy::CpuOnly);
+        let cpu_task_ns = cpu_ns * WORKERS as f64 / MANY as f64;
         for tasks in TASKS {
             let [one, all] = [1, tasks].map(|tasks| alone(tasks, ExecutionStrategy::GpuOnly));
             let each = (all - one).max(0.0) / (tasks - 1) as f64;
             let mut scenario = Scenario::new((0..tasks).map(|_| 1.0), WORKERS);
-            scenario.cpu_task_ns = on_one_core(&operator, side);
+            scenario.cpu_task_ns = cpu_task_ns;
             scenario.gpus = vec![ScenarioGpu {
                 task_ns: each,
                 ..ScenarioGpu::lavapipe((one - each).max(0.0), WORKERS)
@@ -68,23 +74,6 @@ fn image(side: usize, seed: usize) -> Task {
     let value = |at: usize| ((at * 37 + at / 251 + seed * 101) % 256) as f32 / 256.0;
     let values: Vec<f32> = (0..side * side).map(value).collect();
     vec![Tensor::new(values, &[1, side, side]).expect("as many values")]
-}
-
-/// Time of an image on one worker, ns.
-fn on_one_core(operator: &Conv2d, side: usize) -> f64 {
-    let pool = ThreadPoolBuilder::new().num_threads(1).build();
-    let tasks: Vec<Task> = (0..8).map(|seed| image(side, seed)).collect();
-    let times = pool.expect("a pool").install(|| {
-        let time = |number: usize| {
-            let began = Instant::now();
-            let done = operator.on_cpu(&tasks[number % tasks.len()]);
-            let took = began.elapsed();
-            assert!(done.is_ok());
-            took.as_nanos() as f64
-        };
-        (0..200).map(time).collect::<Vec<_>>()
-    });
-    median(&times[100..]).expect("there are times")
 }
 
 /// Times of warm batches of images, ns.
