@@ -177,8 +177,7 @@ impl CpuExecutor for RayonCpu {
     fn install(&self, job: &mut (dyn FnMut() + Send)) {
         match &self.pool {
             Some((pool, _)) if self.has_threads() => pool.install(job),
-            Some(_) => job(),
-            None => job(),
+            _ => job(),
         }
     }
 

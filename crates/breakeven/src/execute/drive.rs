@@ -154,11 +154,10 @@ impl Drive<'_, '_, '_> {
 
     /// The oldest launch has ended.
     fn ended(&mut self, outcome: Result<Option<Duration>, DeviceError>) {
-        let time = duration(self.known.waited(self.engine.now()));
         let Some(launch) = self.launches.pop_front() else {
             return;
         };
-        let (submitted, took) = self.known.ended(self.engine.now());
+        let (submitted, waited, took) = self.known.ended(self.engine.now());
         let checked = outcome.and_then(|moved| {
             self.check(&*launch.flight, &launch.span)?;
             Ok(moved)
@@ -166,7 +165,12 @@ impl Drive<'_, '_, '_> {
         match checked {
             Ok(moved) => {
                 let moved = moved.map(|moved| moved.as_nanos() as f64);
-                self.succeeded(launch, submitted, time, LaunchTime { moved, ..took });
+                self.succeeded(
+                    launch,
+                    submitted,
+                    duration(waited),
+                    LaunchTime { moved, ..took },
+                );
             }
             Err(error) => {
                 quietly_dropped(launch.flight);

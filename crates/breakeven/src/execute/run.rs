@@ -237,8 +237,8 @@ impl Request<'_> {
         };
         // Before the workers begin: they leave the GPUs what those take first.
         let first = |index| Some(engine.shared().schedule.gpu_turn(index, 0.0));
-        let firsts: Vec<_> = (0..engine.lanes.len()).map(first).collect();
-        let firsts: Vec<Mutex<Option<GpuTurn>>> = firsts.into_iter().map(Mutex::new).collect();
+        let firsts = (0..engine.lanes.len()).map(first).map(Mutex::new);
+        let firsts: Vec<Mutex<Option<GpuTurn>>> = firsts.collect();
         self.cpu.run(engine.tasks, &|| engine.leaf(), &mut |wake| {
             let driver = Driver {
                 check: self.check,

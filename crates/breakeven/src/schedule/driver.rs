@@ -76,7 +76,7 @@ impl Driver {
 
     /// For how long the device has been at the oldest launch, which it began when the one
     /// before had ended.
-    pub(crate) fn waited(&self, now: Ns) -> Ns {
+    fn waited(&self, now: Ns) -> Ns {
         let Some(submitted) = self.submitted.front() else {
             return 0.0;
         };
@@ -100,8 +100,9 @@ impl Driver {
         }
     }
 
-    /// The oldest launch has ended: when it was submitted, and its time.
-    pub(crate) fn ended(&mut self, now: Ns) -> (Ns, LaunchTime) {
+    /// The oldest launch has ended: when it was submitted, for how long the device was at it,
+    /// and what of that is known to be its time.
+    pub(crate) fn ended(&mut self, now: Ns) -> (Ns, Ns, LaunchTime) {
         let ns = self.waited(now);
         let submitted = self.submitted.pop_front().unwrap_or(now);
         let last_end = self.last_end.replace(now);
@@ -112,7 +113,7 @@ impl Driver {
             is_joint: !std::mem::take(&mut self.was_seen) && is_from_before(last_end),
             moved: None,
         };
-        (submitted, took)
+        (submitted, ns, took)
     }
 
     /// The launch that was made last was given up.

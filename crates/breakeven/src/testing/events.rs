@@ -529,8 +529,7 @@ impl<'s> Run<'s> {
         let Some(flight) = device.flights.pop_front() else {
             return;
         };
-        let time = device.driver.waited(self.now);
-        let (_, took) = device.driver.ended(self.now);
+        let (_, time, took) = device.driver.ended(self.now);
         self.makespan = self.now;
         self.launches += 1;
         let (start, tasks) = (flight.span.range().start, flight.span.len());

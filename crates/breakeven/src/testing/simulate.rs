@@ -94,8 +94,7 @@ impl Scenario {
         };
         let told = |gpu: &ScenarioGpu| gpu.tells_launch.then_some(gpu.launch_ns);
         let known = known.clone().told(self.gpus.iter().map(told), tuning);
-        let most = self.gpus.iter().map(|_| usize::MAX);
-        let known = &known.in_launches_of(most, self.tasks());
+        let known = &known.in_launches_of(std::iter::repeat(usize::MAX), self.tasks());
         let decision = decide_tuned(query, workload, &self.machine(), heuristics, known)?;
         let limits = Decided {
             tasks: self.tasks(),
@@ -108,7 +107,7 @@ impl Scenario {
         };
         let gpus = (0..self.gpus.len()).map(|gpu| GpuLimits {
             depth: 3,
-            fits: known.gpu(gpu).fits.map_or(usize::MAX, |fits| fits as usize),
+            fits: known.gpu(gpu).most_tasks(),
             ..GpuLimits::UNKNOWN
         });
         let gpus: Vec<_> = gpus.collect();

@@ -214,6 +214,11 @@ pub struct GpuCosts {
 }
 
 impl GpuCosts {
+    /// Most tasks of a launch that its memory was seen to take.
+    pub(crate) fn most_tasks(&self) -> usize {
+        self.fits.map_or(usize::MAX, |fits| fits as usize)
+    }
+
     /// What a further piece of a batch adds, where anything is known of the device.
     pub(crate) fn further(&self) -> Option<Further> {
         let cost = self.cost?;
@@ -240,8 +245,7 @@ impl OperationCosts {
         tasks: usize,
     ) -> Self {
         for (gpu, most) in self.gpus.iter_mut().zip(most) {
-            let known = gpu.fits.map_or(usize::MAX, |fits| fits as usize);
-            let fits = most.min(known);
+            let fits = most.min(gpu.most_tasks());
             if fits < tasks {
                 gpu.cost = gpu.cost.map(|cost| cost.in_launches_of(fits));
             }
