@@ -1,7 +1,7 @@
 //! How well batches are scheduled: efficiency of a split, what trouble costs, and
 //! regret of Auto and of objectives, in virtual time on the executor's own schedule.
 //!
-//!     cargo bench -p breakeven --no-default-features --bench schedule [-- --quick | --ablate [NAME…]]
+//!     cargo bench -p breakeven --no-default-features --bench schedule [-- --quick | --ablate [NAME[=VALUE]…]]
 #![allow(
     clippy::print_stdout,
     missing_docs,

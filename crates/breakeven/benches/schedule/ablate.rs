@@ -1,20 +1,21 @@
 //! What each constant of [`Tuning`] is worth: it is set to a value that switches its mechanism off, and
-//! regrets, the least efficiencies and what trouble costs are compared with the usual ones.
+//! regrets, efficiencies and what trouble costs are compared with the usual ones.
 
 use breakeven::plan::Tuning;
 
 use crate::metric::metric;
 use crate::{chains, efficiency, hindered, noisy, objectives, overlap, regret, trouble, unlike};
 
-/// A constant's name, and how its mechanism is switched off.
-type Off = (&'static str, fn(&mut Tuning));
+/// A constant's name, the value that switches its mechanism off, and how it is set.
+type Off = (&'static str, f64, fn(&mut Tuning, f64));
 
 macro_rules! off {
     ($($name:ident = $value:expr,)*) => {
-        &[$((stringify!($name), |tuning| tuning.$name = $value),)*]
+        &[$((stringify!($name), $value as f64, |tuning, value| tuning.$name = value as _),)*]
     };
 }
 
+#[expect(clippy::cast_sign_loss, reason = "values are 0 or more")]
 const OFF: &[Off] = off![
     least_gain = 0.0,
     exploration_budget = 0.0,
@@ -92,20 +93,28 @@ const MANY_UNLIKE: usize = 10_000;
 /// The same with an objective, which take longer.
 const OBJECTIVES_TASKS: [usize; 1] = [100];
 
-/// Of all constants, or of those that are named.
+/// Of all constants, or of those that are named; `name=value` tries another value instead.
 pub(crate) fn print(named: &[String]) {
-    for name in named {
-        let is_one = OFF.iter().any(|(known, _)| known == name);
-        assert!(is_one, "{name} is none of the constants of `Tuning`");
+    let parse = |named: &String| {
+        let (name, value) = named.split_once('=').unwrap_or((named, ""));
+        let found = OFF.iter().find(|(known, ..)| *known == name);
+        let (_, off, set) = found.unwrap_or_else(|| panic!("{name} is no constant of `Tuning`"));
+        (named.clone(), value.parse().unwrap_or(*off), *set)
+    };
+    let mut tried: Vec<_> = named.iter().map(parse).collect();
+    if named.is_empty() {
+        let all = OFF
+            .iter()
+            .map(|(name, off, set)| ((*name).to_owned(), *off, *set));
+        tried.extend(all);
     }
     let usual = figures(Tuning::USUAL);
     for (name, value) in &usual {
         metric(&format!("usual/{name}"), *value, "%");
     }
-    let is_asked = |name: &str| named.is_empty() || named.iter().any(|asked| asked == name);
-    for (constant, off) in OFF.iter().filter(|(name, _)| is_asked(name)) {
+    for (constant, value, set) in tried {
         let mut tuning = *Tuning::USUAL;
-        off(&mut tuning);
+        set(&mut tuning, value);
         let tuning = Box::leak(Box::new(tuning));
         for ((name, value), (_, usual)) in figures(tuning).iter().zip(&usual) {
             // What is lost: a higher regret, a lower efficiency.
@@ -122,9 +131,9 @@ pub(crate) fn print(named: &[String]) {
 
 /// The figures that are compared, %.
 fn figures(tuning: &'static Tuning) -> Vec<(String, f64)> {
-    let least = efficiency::points(tuning).least();
+    let means = efficiency::points(tuning).means();
     let efficiencies =
-        least.map(|(group, efficiency)| (format!("least/{group}"), 100.0 * efficiency));
+        means.map(|(group, efficiency)| (format!("efficiency/{group}"), 100.0 * efficiency));
     let regrets = regret::means(tuning, &TASKS).into_iter();
     let regrets = regrets.map(|(name, regret)| (format!("regret/{name}"), 100.0 * regret));
     let unlike = 100.0 * unlike::mean(tuning, TASKS[2]);
@@ -136,7 +145,7 @@ fn figures(tuning: &'static Tuning) -> Vec<(String, f64)> {
         ("regret/hindered".to_owned(), hindered),
         ("regret/noisy".to_owned(), 100.0 * noisy::mean(tuning)),
         (
-            "least/short_tasks".to_owned(),
+            "efficiency/short_tasks".to_owned(),
             100.0 * noisy::short_tasks(tuning),
         ),
     ];

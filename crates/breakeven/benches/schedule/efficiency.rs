@@ -31,20 +31,16 @@ impl Points {
             .push((efficiency, what.to_owned()));
     }
 
-    /// The least efficiency of each group.
-    pub(crate) fn least(self) -> impl Iterator<Item = (String, f64)> {
-        let least =
-            |points: Vec<(f64, String)>| points.into_iter().map(|(efficiency, _)| efficiency);
+    /// The mean efficiency of each group.
+    pub(crate) fn means(self) -> impl Iterator<Item = (String, f64)> {
         let groups = self.0.into_iter();
-        groups.map(move |(group, points)| (group, least(points).fold(1.0, f64::min)))
+        groups.map(|(group, points)| (group, mean(&points)))
     }
 
     fn print(&self) {
         for (group, points) in &self.0 {
-            let mean =
-                points.iter().map(|(efficiency, _)| efficiency).sum::<f64>() / points.len() as f64;
             let least = points.iter().min_by(|(a, _), (b, _)| a.total_cmp(b));
-            metric(&format!("hybrid_efficiency_mean/{group}"), mean, "");
+            metric(&format!("hybrid_efficiency_mean/{group}"), mean(points), "");
             let low = points.iter().filter(|(efficiency, _)| *efficiency < LOW);
             let low = low.count() as f64 / points.len() as f64;
             metric(&format!("hybrid_efficiency_low/{group}"), low, "of_points");
@@ -57,6 +53,10 @@ impl Points {
             }
         }
     }
+}
+
+fn mean(points: &[(f64, String)]) -> f64 {
+    points.iter().map(|(efficiency, _)| efficiency).sum::<f64>() / points.len() as f64
 }
 
 fn efficiency(scenario: &Scenario, costs: &Costs) -> f64 {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use breakeven_profile::unit;
 
 use super::result::{ExecutionResult, Share};
-use crate::plan::{ExecutionStrategy, Probe, Resource};
+use crate::plan::{ExecutionStrategy, Resource};
 
 /// What ran where, why, predicted and actual, as text: see
 /// [`ExecutionResult::explain`].
@@ -41,13 +41,14 @@ impl<T> Explanation<'_, T> {
     fn why(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let decision = &self.result.decision;
         write!(f, "why: {}", decision.basis.name())?;
-        match decision.probe {
-            Probe::All => writeln!(
-                f,
-                "; every device began, and the measured rates decided the rest"
-            )?,
-            _ => writeln!(f)?,
-        }
+        writeln!(
+            f,
+            "{}",
+            match decision.measures_all() {
+                true => "; every device began, and the measured rates decided the rest",
+                false => "",
+            }
+        )?;
         for reason in decision.reasons() {
             writeln!(f, "  {reason}")?;
         }

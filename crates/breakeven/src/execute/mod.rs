@@ -29,7 +29,6 @@ mod quarantine;
 mod record;
 mod result;
 mod run;
-pub(crate) mod setup;
 mod shared;
 mod slot;
 mod slots;

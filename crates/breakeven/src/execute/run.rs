@@ -14,15 +14,14 @@ use super::portion::Portion;
 use super::quarantine;
 use super::record::{self, SpanRecord};
 use super::result::LeftOut;
-use super::setup::Decided;
 use super::slot::GpuSlot;
 use super::start::{Question, Start, no_gpu};
 use super::threads::Jobs;
 use super::work::{Lane, Work};
 use crate::error::{DeviceError, Error};
 use crate::locked;
-use crate::plan::{Learned, Probe, Tuning};
-use crate::schedule::{GpuTurn, Mode, Schedule, Standing, until_look};
+use crate::plan::{Learned, Order, Tuning};
+use crate::schedule::{GpuTurn, Schedule, Setup, Standing, until_look};
 
 /// For how long a worker that waits for a device sleeps between two looks for work of
 /// its pool.
@@ -65,13 +64,13 @@ impl Request<'_> {
         }
         let mut schedule = self.schedule(&start);
         schedule.most_of_worker = self.cpu.most_tasks();
-        let drives = start.mode != Mode::Cpu && !start.usable.is_empty();
-        // Why no GPU can be used where some were asked for.
+        let drives = start.decision.orders.use_gpus();
+        // Why no GPU can be used although some were asked for.
         let why = |left_out: &LeftOut| left_out.why.clone();
-        let is_refused = start.mode != Mode::Cpu && !drives;
-        let refused = is_refused.then(|| start.left_out.first().map_or_else(no_gpu, why));
         let promised = start.decision.strategy.shares(tasks).0;
-        let is_denied = is_refused && !schedule.refuse_gpus(promised) && promised > 0;
+        let is_refused = promised > 0 && start.usable.is_empty();
+        let refused = is_refused.then(|| start.left_out.first().map_or_else(no_gpu, why));
+        let is_denied = is_refused && !schedule.refuse_gpus(promised);
         let usable = start.usable.iter().filter(|_| drives);
         let lanes: Vec<&dyn Lane> = usable.map(|index| question.lanes[*index]).collect();
         let running = Running::new(schedule, lanes.len());
@@ -154,20 +153,19 @@ impl Request<'_> {
         // In parts, outputs that could stay on the device would come to the host.
         let mut lanes = self.question.lanes.iter();
         let is_watched = self.watch.sees_parts() && !lanes.any(|lane| lane.keeps_outputs());
-        let limits = Decided {
-            tasks,
-            workers: self.question.workers,
-            decision: &start.decision,
-            costs: &start.costs,
+        let size = (tasks, self.question.workers);
+        let setup = Setup::of(
+            &start.decision,
+            &start.costs,
+            size,
+            &start.gpus,
+            Tuning::USUAL,
+        );
+        Schedule::new(Setup {
             is_watched,
             may_fall_back: self.policy.most(tasks),
-            tuning: Tuning::USUAL,
-        };
-        let mut setup = limits.setup(&start.limits);
-        if start.usable.is_empty() {
-            setup.mode = Mode::Cpu;
-        }
-        Schedule::new(setup)
+            ..setup
+        })
     }
 
     /// All of it on the workers, without a look at a clock or a schedule between.
@@ -267,7 +265,7 @@ impl Request<'_> {
                         engine.has_no_driver(index, locked(first).take());
                     }
                 }
-                if start.mode != Mode::Gpu || start.decision.probe == Probe::Cpu {
+                if start.decision.orders.cpu != Order::Nothing {
                     wake();
                 }
                 if let Some(first) = own {

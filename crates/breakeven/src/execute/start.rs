@@ -7,7 +7,6 @@ use std::time::Instant;
 use super::energy;
 use super::quarantine::{self, Standing, Trial};
 use super::result::LeftOut;
-use super::setup::{GpuLimits, mode_of};
 use super::shared::{Config, Shared};
 use super::slot::GpuSlot;
 use super::work::{Lane, caught};
@@ -17,7 +16,7 @@ use crate::plan::{
     Basis, Decision, ExecutionStrategy, Goal, GpuSpec, Machine, OperationCosts, Query, Resource,
     StatedWork, Tuning, decide_tuned,
 };
-use crate::schedule::Mode;
+use crate::schedule::GpuSetup;
 use crate::workload::WorkloadProfile;
 
 /// Launches of one batch that are in flight on a device at the most.
@@ -62,17 +61,16 @@ pub(super) struct Start {
     /// of the decision's machine.
     pub(super) usable: Vec<usize>,
     pub(super) names: Vec<String>,
-    pub(super) limits: Vec<GpuLimits>,
+    pub(super) gpus: Vec<GpuSetup>,
     pub(super) left_out: Vec<LeftOut>,
     /// Trials of devices, until the batch has ended.
     #[expect(dead_code, reason = "dropping them ends the trials")]
     pub(super) trials: Vec<Trial>,
-    pub(super) mode: Mode,
 }
 
 /// The GPUs that may have a part, by their places in the manager's list: what is known of
 /// each, and what it says of itself.
-type Candidates = (Vec<(usize, GpuLimits)>, Vec<GpuSpec>);
+type Candidates = (Vec<(usize, GpuSetup)>, Vec<GpuSpec>);
 
 impl Question<'_> {
     pub(super) fn answer(&self) -> Result<Start, Error> {
@@ -96,7 +94,7 @@ impl Question<'_> {
             }
             _ => costs,
         };
-        let taken = candidates.iter().map(|(_, limits)| limits.fits);
+        let taken = candidates.iter().map(|(_, gpu)| gpu.fits);
         let costs = costs.in_launches_of(taken, self.workload.task_count);
         let mut machine = Machine {
             cores: self.workers,
@@ -134,17 +132,18 @@ impl Question<'_> {
             };
             decision.leave_out(left_out.iter().map(sentence));
         }
-        let (mode, _) = mode_of(&decision, &costs, self.workload.task_count, Tuning::USUAL);
-        let (usable, mut limits): (Vec<_>, Vec<_>) = candidates.into_iter().unzip();
-        for (place, (limits, spec)) in limits.iter_mut().zip(&machine.gpus).enumerate() {
-            let task_bytes = match mode {
-                Mode::Cpu => 0,
-                _ => self.task_bytes(usable[place]),
+        let uses_gpus = decision.orders.use_gpus();
+        let (usable, mut gpus): (Vec<_>, Vec<_>) = candidates.into_iter().unzip();
+        for (place, (gpu, spec)) in gpus.iter_mut().zip(&machine.gpus).enumerate() {
+            let task_bytes = if uses_gpus {
+                self.task_bytes(usable[place])
+            } else {
+                0
             };
             let known = costs.gpu(place).fits;
-            limits.fits = fits(spec, limits.depth, task_bytes, known).min(limits.fits);
+            gpu.fits = fits(spec, gpu.depth, task_bytes, known).min(gpu.fits);
         }
-        if mode == Mode::Cpu {
+        if !uses_gpus {
             trials.clear();
         }
         Ok(Start {
@@ -152,10 +151,9 @@ impl Question<'_> {
             costs,
             usable,
             names,
-            limits,
+            gpus,
             left_out,
             trials,
-            mode,
         })
     }
 
@@ -183,12 +181,12 @@ impl Question<'_> {
         let mut found = Candidates::default();
         for (index, slot) in self.slots.iter().enumerate() {
             let candidate = match self.strategy {
-                ExecutionStrategy::CpuOnly => Ok((GpuLimits::UNKNOWN, slot.known())),
+                ExecutionStrategy::CpuOnly => Ok((GpuSetup::UNKNOWN, slot.known())),
                 _ => self.candidate(index, slot, trials),
             };
             match candidate {
                 Ok((_, spec)) if spec.kind == GpuKind::Software && !takes_software => {}
-                Ok((limits, spec)) => found.extend([((index, limits), spec)]),
+                Ok((gpu, spec)) => found.extend([((index, gpu), spec)]),
                 Err(why) => left_out.push(LeftOut {
                     device: slot.known().name,
                     why,
@@ -205,7 +203,7 @@ impl Question<'_> {
         index: usize,
         slot: &GpuSlot,
         trials: &mut Vec<Trial>,
-    ) -> Result<(GpuLimits, GpuSpec), DeviceError> {
+    ) -> Result<(GpuSetup, GpuSpec), DeviceError> {
         if slot.process != std::process::id() {
             let what = "it was opened before a fork: make the manager and its GPUs in the child";
             let kind = DeviceErrorKind::Unavailable { until: None };
@@ -227,20 +225,21 @@ impl Question<'_> {
         }
         let mut spec = slot.known();
         let Some(lane) = lane else {
-            return Ok((GpuLimits::UNKNOWN, spec));
+            return Ok((GpuSetup::UNKNOWN, spec));
         };
         if let (Some(costs), Some(driver)) = (self.shared.costs(false), spec.driver.known()) {
             costs.declare_driver(&spec.name, driver);
         }
         let used = slot.memory_used(|| caught(|| Ok(lane.memory_used())))?;
         spec.memory_used_bytes = used.or(spec.memory_used_bytes);
-        let limits = GpuLimits {
+        let gpu = GpuSetup {
             depth: caught(|| Ok(lane.depth()))?.clamp(1, MOST_DEPTH),
             fits: caught(|| Ok(lane.most_tasks()))?.unwrap_or(usize::MAX),
             on_probation: !own.is_empty(),
+            ..GpuSetup::UNKNOWN
         };
         trials.append(&mut own);
-        Ok((limits, spec))
+        Ok((gpu, spec))
     }
 
     /// Memory that a task takes on a device.

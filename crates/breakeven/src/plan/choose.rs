@@ -3,10 +3,11 @@
 //!
 //! `forecast` has the times, `weigh` what an objective makes of them, `tuning` the constants.
 
-use super::decision::{Aim, Basis, Decision, Outcome, Probe};
+use super::decision::{Aim, Basis, Decision, Outcome};
 use super::forecast::{asked_split, forecast, transfer_ns};
 use super::heuristics::ProfilingHeuristics;
 use super::objective::{Goal, Objective};
+use super::orders::{Order, Orders};
 use super::rule::{Stage, rule};
 use super::weigh::{Weighing, fastest};
 use super::{
@@ -36,7 +37,7 @@ pub(crate) struct Query<'a> {
 /// - The CPU and a GPU measured: the model's best, or a device's chance to show that
 ///   it became better.
 /// - Else the rule; from its stage 4 on the answer is only where to begin
-///   ([`Decision::probe`]).
+///   ([`Decision::measures_all`]).
 ///
 /// # Errors
 ///
@@ -114,8 +115,7 @@ fn freely(
         ceiling: None,
         transfer_ns: None,
         declined: None,
-        probe: Probe::None,
-        probe_tasks: probe_tasks(workload.task_count, costs.gpu(0).cost.as_ref(), tuning),
+        orders: Orders::of(ruling.strategy, workload.task_count, machine.gpus.len()),
         batch_size: 0,
         ruling,
         left_out: Vec::new(),
@@ -123,33 +123,36 @@ fn freely(
         aim: aim(goal),
     });
     let known = costs.gpus.iter().any(|gpu| gpu.cost.is_some());
+    let tasks = workload.task_count;
     match &costs.cpu {
-        _ if is_final || workload.task_count == 0 => {}
+        _ if is_final || tasks == 0 => {}
         Some(cpu) if known => {
             decision.ceiling = ceiling;
-            decision.transfer_ns = transfer_ns(workload.task_count, costs);
+            decision.transfer_ns = transfer_ns(tasks, costs);
             match &weighing {
                 None => fastest(&mut decision, tuning.least_gain),
                 Some(weighing) => weighing.choose(&mut decision),
             }
-            let tasks = workload.task_count;
+            decision.orders = Orders::of_model(&decision, costs, tasks, tuning);
             if decision.basis == Basis::Model {
                 explore(&mut decision, cpu, costs, tasks, weighing.as_ref(), tuning);
             }
         }
         // Too small to try a GPU at once, but not for ever.
         Some(cpu) if ruling.stage == Stage::Small => {
-            let run_ns = cpu.predict_ns(workload.task_count as u64);
+            let run_ns = cpu.predict_ns(tasks as u64);
             let due = |gpu: &GpuCosts| gpu.absence.since_ns >= tuning.runs_before_a_try * run_ns;
             if let Some(index) = costs.gpus.iter().position(due) {
-                decision.probe = Probe::Gpu(index);
+                let cost = costs.gpu(index).cost;
+                decision.orders.gpus[index] = Order::Try(probe_tasks(tasks, cost.as_ref(), tuning));
+                decision.orders.by_prediction = true;
                 decision.basis = Basis::Exploration;
             }
         }
         _ if ruling.stage == Stage::Small => {}
-        _ => decision.probe = Probe::All,
+        _ => decision.orders = Orders::all(machine.gpus.len()),
     }
-    decision.batch_size = heuristics.batch_size(decision.strategy, workload.task_count);
+    decision.batch_size = heuristics.batch_size(decision.strategy, tasks);
     Ok(decision)
 }
 
@@ -207,7 +210,7 @@ pub(crate) fn decide_tuned(
     decision.basis = basis;
     decision.margin = None;
     decision.declined = None;
-    decision.probe = Probe::None;
+    decision.orders = Orders::of(strategy, workload.task_count, machine.gpus.len());
     decision.batch_size = heuristics.batch_size(strategy, workload.task_count);
     Ok(decision)
 }
@@ -227,7 +230,7 @@ pub(crate) fn probe_tasks(tasks: usize, gpu: Option<&Cost>, tuning: &Tuning) -> 
 
 /// True where launches of two sizes were seen, or a larger one than was seen
 /// cannot be.
-pub(crate) fn tells_sizes(cost: &Cost, tasks: u64) -> bool {
+pub(super) fn tells_sizes(cost: &Cost, tasks: u64) -> bool {
     cost.tells_fixed() || 2.0 * cost.most_alike() > tasks as f64
 }
 
@@ -320,8 +323,7 @@ fn explore(
             continue;
         };
         if is_due(excess, is_known, gpu.absence) {
-            decision.probe = Probe::Gpu(index);
-            decision.probe_tasks = probe;
+            decision.orders.gpus[index] = Order::Try(probe.clamp(1, tasks));
             decision.basis = Basis::Exploration;
             return;
         }
@@ -334,7 +336,7 @@ fn explore(
         return;
     };
     if !uses_cpu && is_due(excess, true, costs.cpu_absence) {
-        decision.probe = Probe::Cpu;
+        decision.orders.cpu = Order::Try(1);
         decision.basis = Basis::Exploration;
         return;
     }
@@ -383,14 +385,17 @@ fn watch_hindrance(
             (decision.margin, decision.declined) = (None, None);
         }
         decision.strategy = split.strategy;
-        decision.probe = Probe::CpuFirst;
+        decision.orders = Orders {
+            gpus_wait_ns: alone_ns(cpu, split_ns, tuning),
+            ..Orders::all(costs.gpus.len())
+        };
         decision.basis = Basis::Exploration;
     }
 }
 
 /// For how long GPUs wait where the CPU is to show what it takes alone, ns: a task of its
 /// workers is to end meanwhile.
-pub(crate) fn alone_ns(cpu: &Cost, run_ns: f64, tuning: &Tuning) -> f64 {
+fn alone_ns(cpu: &Cost, run_ns: f64, tuning: &Tuning) -> f64 {
     (tuning.alone_part * run_ns).max(1.1 * worker_ns(cpu))
 }
 

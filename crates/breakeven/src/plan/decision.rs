@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::objective::{Objective, Resource};
+use super::orders::Orders;
 use super::placement::Placement;
 use super::rule::{Ruling, Stage};
 use super::{Evidence, ExecutionStrategy, OperationCosts, Way};
@@ -113,22 +114,6 @@ pub struct Declined {
     pub gain: f64,
 }
 
-/// Which devices begin with a small span whatever was predicted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Probe {
-    /// None: the prediction or the one who asked decides.
-    None,
-    /// The CPU, which was left out for long.
-    Cpu,
-    /// A GPU, which was left out for long, by its place in the machine's list.
-    Gpu(usize),
-    /// All: nothing was measured, and the rates seen decide the rest.
-    All,
-    /// None: the CPU begins before the GPUs, to show how far they hinder it.
-    CpuFirst,
-}
-
 /// A decision, with all that went into it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Decision {
@@ -151,10 +136,8 @@ pub struct Decision {
     pub transfer_ns: Option<f64>,
     /// A split that was declined because it would gain too little.
     pub declined: Option<Declined>,
-    /// Who is tried first.
-    pub probe: Probe,
-    /// Tasks of the first launch of a GPU that is tried.
-    pub probe_tasks: usize,
+    /// What each device is to do.
+    pub orders: Orders,
     /// Tasks at once that the heuristics advise. The executor sizes its spans and
     /// launches by the rates that it sees and by the memory there is.
     pub batch_size: usize,
@@ -192,6 +175,7 @@ impl Decision {
             self.strategy = split.strategy;
             self.basis = Basis::Exploration;
             (self.margin, self.declined) = (None, None);
+            self.orders = Orders::all(self.orders.gpus.len());
         }
     }
 
@@ -234,7 +218,7 @@ impl Decision {
 
     /// The decision for a chain whose stages have those places.
     pub(crate) fn place(&mut self, placement: Option<Placement>) {
-        (self.basis, self.probe) = (Basis::Placed, Probe::None);
+        self.basis = Basis::Placed;
         (self.margin, self.ceiling, self.declined) = (None, None, None);
         self.transfer_ns = None;
         let Some(placement) = placement else {

@@ -6,7 +6,8 @@ use breakeven_profile::unit;
 
 use super::Tuning;
 use super::costs::Evidence;
-use super::decision::{Basis, Candidate, Decision, Probe};
+use super::decision::{Basis, Candidate, Decision};
+use super::orders::Order;
 use super::placement::Placement;
 
 /// The part of a batch's time from which on its transfers are told.
@@ -73,14 +74,15 @@ impl Decision {
             );
             format!("a split would gain {gain}, under {least}: declined")
         }));
-        reasons.extend(match self.probe {
-            Probe::Gpu(_) => Some("the GPU was left out for long and gets a small part".to_owned()),
-            Probe::Cpu => Some("the CPU was left out for long and gets a small part".to_owned()),
-            Probe::CpuFirst => {
-                Some("the CPU begins before the GPUs, to show how far they hinder it".to_owned())
-            }
-            Probe::None | Probe::All => None,
-        });
+        let orders = &self.orders;
+        if orders.try_gpu() {
+            reasons.push("the GPU was left out for long and gets a small part".to_owned());
+        } else if matches!(orders.cpu, Order::Try(_)) {
+            reasons.push("the CPU was left out for long and gets a small part".to_owned());
+        } else if orders.gpus_wait_ns > 0.0 {
+            reasons
+                .push("the CPU begins before the GPUs, to show how far they hinder it".to_owned());
+        }
         let (stage, strategy) = (self.ruling.stage, self.ruling.strategy);
         reasons.push(match stage.number() {
             Some(_) => format!("without costs {stage} would say {strategy}"),

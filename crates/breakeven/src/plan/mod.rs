@@ -14,6 +14,7 @@ mod kept;
 mod machine;
 mod next_run;
 mod objective;
+mod orders;
 mod pieces;
 mod placement;
 #[cfg(test)]
@@ -31,19 +32,20 @@ mod weigh;
 #[cfg(test)]
 mod weigh_tests;
 
-pub(crate) use choose::{Query, alone_ns, decide_tuned, probe_tasks, tells_sizes};
+pub(crate) use choose::{Query, decide_tuned, probe_tasks};
 pub use choose::{decide, decide_by, decide_for};
 pub use costs::{
     Absence, Cost, Evidence, GpuCosts, Observation, OperationCosts, RanOn, Shape, Ways,
 };
 pub(crate) use costs::{Added, Learned, PLACES, PlaceWork, Took, Way};
-pub use decision::{Aim, Basis, Candidate, Decision, Declined, Outcome, Probe};
+pub use decision::{Aim, Basis, Candidate, Decision, Declined, Outcome};
 pub(crate) use draws::Draws;
 pub(crate) use forecast::level;
 pub use heuristics::ProfilingHeuristics;
 pub use machine::{GpuSpec, Machine, Power};
 pub use next_run::NextRun;
 pub use objective::{Goal, Objective, Resource};
+pub use orders::{Order, Orders};
 pub(crate) use pieces::{Further, pieces};
 pub use placement::{
     Alone, ChainCosts, DeviceLinks, Leg, Move, PlacedStage, Placement, StageCosts, StageTime,

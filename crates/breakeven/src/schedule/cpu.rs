@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Mode, Ns, Schedule, Setup, Span};
+use super::{Ns, Order, Schedule, Setup, Span};
 use crate::plan::{Shape, Tuning};
 use crate::whole;
 
@@ -41,7 +41,7 @@ impl Workers {
     pub(super) fn new(setup: &Setup) -> Self {
         Self {
             recent: 1.0,
-            probes: setup.probes_cpu,
+            probes: matches!(setup.orders.cpu, Order::Try(_)),
             ..Self::default()
         }
     }
@@ -82,7 +82,7 @@ impl Schedule {
     /// taken unseen.
     pub(super) fn mark(&mut self) {
         let Setup { tasks, tuning, .. } = self.setup;
-        if self.setup.mode != Mode::Both || !self.samples() {
+        if !self.is_shared() || !self.samples() {
             return;
         }
         let alone = self.alone(self.density.work(0..tasks));
@@ -275,7 +275,7 @@ impl Schedule {
             None => self.density.count.max(1.0),
         };
         let target = (horizon * tuning.worker_part).max(tuning.least_span_ns);
-        let begin = self.setup.gpus_begin;
+        let begin = self.setup.orders.gpus_wait_ns;
         let target = match begin > 0.0 && self.gpus.iter().all(super::gpu::Gpu::is_new) {
             // What ends before they begin tells what it takes alone.
             true => target.min(begin / 2.0),
@@ -338,10 +338,11 @@ impl Schedule {
             return;
         }
         let tasks = done.len() as f64;
-        if self.setup.gpus_begin > 0.0 {
+        let wait_ns = self.setup.orders.gpus_wait_ns;
+        if wait_ns > 0.0 {
             let pace = ns / self.density.expected(done.clone()).max(f64::MIN_POSITIVE);
-            let is_beside = began >= self.setup.gpus_begin;
-            if is_beside || began + ns <= self.setup.gpus_begin {
+            let is_beside = began >= wait_ns;
+            if is_beside || began + ns <= wait_ns {
                 self.cpu.paces[usize::from(is_beside)].push(pace);
             }
         }

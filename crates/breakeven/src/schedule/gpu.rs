@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::row::Row;
-use super::{GpuSetup, Mode, Ns, Rate, Schedule, Span};
-use crate::plan::{Added, Tuning};
+use super::{GpuSetup, Ns, Rate, Schedule, Span};
+use crate::plan::{Added, Order, Tuning};
 use crate::whole;
 
 /// A GPU's driver is woken no more often than that to look.
@@ -42,6 +42,7 @@ pub(crate) struct LaunchTime {
 pub(super) struct Gpu {
     pub(super) rate: Rate,
     pub(super) setup: GpuSetup,
+    pub(super) order: Order,
     pub(super) is_gone: bool,
     /// Tasks that the CPU does in its place.
     pub(super) fallback: usize,
@@ -83,10 +84,10 @@ impl Flight {
 }
 
 impl Gpu {
-    pub(super) fn new(setup: &GpuSetup, rate: Rate, mode: Mode) -> Self {
+    pub(super) fn new(setup: &GpuSetup, rate: Rate, order: Order) -> Self {
         Self {
             rate,
-            is_gone: mode == Mode::Cpu,
+            is_gone: order == Order::Nothing,
             fallback: 0,
             retry: Vec::new(),
             flights: VecDeque::with_capacity(2),
@@ -101,6 +102,7 @@ impl Gpu {
             told: super::teach::LaunchTimes::default(),
             row: None,
             setup: *setup,
+            order,
         }
     }
 
@@ -135,7 +137,12 @@ impl Gpu {
 
     /// False where it has no more of what is free.
     pub(super) fn takes(&self) -> bool {
-        !self.is_gone && (self.is_new() || !self.setup.only_probes)
+        !self.is_gone && (self.is_new() || !self.is_tried())
+    }
+
+    /// True if it gets a few tasks and no more.
+    pub(super) fn is_tried(&self) -> bool {
+        matches!(self.order, Order::Try(_))
     }
 
     fn on_trial(&self) -> bool {
@@ -185,8 +192,8 @@ impl Schedule {
         if gpu.is_gone {
             return GpuTurn::Done;
         }
-        if now < self.setup.gpus_begin {
-            return GpuTurn::Wait(self.setup.gpus_begin);
+        if now < self.setup.orders.gpus_wait_ns {
+            return GpuTurn::Wait(self.setup.orders.gpus_wait_ns);
         }
         // Of a batch that is shared the next launch's size follows from this one's time.
         let most = match is_shared || gpu.on_trial() {
@@ -308,7 +315,7 @@ impl Schedule {
         took: LaunchTime,
         now: Ns,
     ) -> bool {
-        let knows_shape = self.knows_shape();
+        let (knows_shape, may_join) = (self.knows_shape(), self.may_join());
         let (work, tuning) = (self.density.work(range.clone()), self.setup.tuning);
         let gpu = &mut self.gpus[index];
         gpu.successes += 1;
@@ -316,7 +323,7 @@ impl Schedule {
         let most = tuning.failed_prediction;
         let mut times = took.ns.into_iter().zip(predicted);
         let failed = times.any(|(ns, predicted)| ns > most * predicted);
-        if failed && self.setup.corrects && self.setup.mode == Mode::Gpu {
+        if failed && may_join {
             self.joined = true;
             gpu.row = None;
         }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus as Random;
 
-use super::{GpuSetup, Mode, Ns, Rate, Setup, Tuning};
-use crate::plan::{Further, PLACES, Shape};
+use super::{GpuSetup, Ns, Rate, Setup};
+use crate::plan::{Further, Order, Orders, PLACES, Shape, Tuning};
 
 /// A time between 100 ns and 100 µs, any order of magnitude as likely.
 pub(super) fn any_time(random: &mut Random) -> Ns {
@@ -23,21 +23,26 @@ fn any_shape(random: &mut Random) -> Option<Arc<Shape>> {
     })
 }
 
+/// Nothing is known but what a launch costs.
+fn launch(ns: Ns) -> Rate {
+    Rate {
+        fixed: Some(ns),
+        ..Rate::UNKNOWN
+    }
+}
+
 fn any_gpu(random: &mut Random, tasks: usize) -> GpuSetup {
     let rate = match random.random_range(0..5) {
         0 => Rate::known(any_time(random), any_time(random)),
-        1 => Rate::unknown(Some(any_time(random))),
-        2 => Rate::unknown(Some(0.0)),
+        1 => launch(any_time(random)),
+        2 => launch(0.0),
         3 => Rate::of_one_size(random.random_range(0.1..40.0), any_time(random)),
-        _ => Rate::unknown(None),
+        _ => Rate::UNKNOWN,
     };
     GpuSetup {
         rate,
         is_stated: random.random(),
-        probes: random.random_bool(0.3),
-        only_probes: false,
-        probe_tasks: random.random_range(1..=40),
-        insists: random.random_bool(0.2),
+        first_tasks: random.random_range(1..=40),
         on_probation: random.random_bool(0.1),
         fits: if random.random_bool(0.3) {
             random.random_range(1..=tasks)
@@ -56,32 +61,34 @@ fn any_gpu(random: &mut Random, tasks: usize) -> GpuSetup {
 pub(super) fn any_setup(random: &mut Random) -> Setup {
     let most = [2, 40, 400][random.random_range(0..3)];
     let tasks = random.random_range(1..=most);
-    let mode = match random.random_range(0..6) {
-        0 => Mode::Gpu,
-        1 => Mode::Split {
-            gpu: random.random_range(0..=tasks),
-        },
-        _ => Mode::Both,
+    let gpus: Vec<_> = (0..random.random_range(1..=4))
+        .map(|_| any_gpu(random, tasks))
+        .collect();
+    let cpu = match random.random_range(0..12) {
+        0 => Order::Nothing,
+        1 => Order::Try(1),
+        2 | 3 => Order::Share(random.random_range(0..tasks)),
+        _ => Order::AsMuchAsPays,
     };
-    let gpus = (0..random.random_range(1..=4)).map(|_| {
-        let gpu = any_gpu(random, tasks);
-        GpuSetup {
-            // Elsewhere nobody has what it leaves.
-            only_probes: mode == Mode::Both && random.random_bool(0.1),
-            ..gpu
-        }
+    let orders = gpus.iter().map(|_| match random.random_range(0..10) {
+        // Elsewhere nobody has what it leaves.
+        0 if cpu == Order::AsMuchAsPays => Order::Nothing,
+        1 | 2 if cpu == Order::AsMuchAsPays => Order::Try(random.random_range(1..=tasks)),
+        _ => Order::AsMuchAsPays,
     });
-    let gpus = gpus.collect();
-    Setup {
-        tasks,
-        workers: random.random_range(1..=4),
-        mode,
-        corrects: random.random(),
-        probes_cpu: random.random_bool(0.3),
-        gpus_begin: match random.random_bool(0.1) {
+    let orders = Orders {
+        cpu,
+        gpus: orders.collect(),
+        by_prediction: random.random(),
+        gpus_wait_ns: match random.random_bool(0.1) {
             true => any_time(random),
             false => 0.0,
         },
+    };
+    Setup {
+        tasks,
+        workers: random.random_range(1..=4),
+        orders,
         is_watched: random.random_bool(0.2),
         cpu: random.random_bool(0.5).then(|| any_time(random)),
         gpus,

@@ -32,6 +32,7 @@ mod made_up;
 mod rate;
 mod recall;
 mod row;
+mod setup;
 mod share;
 #[cfg(test)]
 mod share_tests;
@@ -44,81 +45,17 @@ pub(crate) use driver::{Driver, Pause, Step, until_look};
 pub(crate) use faults::{After, Standing};
 pub(crate) use gpu::{GpuTurn, LaunchTime};
 pub(crate) use rate::Rate;
+pub(crate) use setup::{GpuSetup, Setup};
 pub(crate) use span::{MOST_TASKS, Span};
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use crate::plan::{Further, PLACES, Shape, Tuning, level};
+use crate::plan::{Order, PLACES, level};
 use density::Density;
 use span::Free;
 
 /// Time since the batch began, ns.
 pub(crate) type Ns = f64;
-
-/// Which devices have which part in a batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// The CPU has all.
-    Cpu,
-    /// The GPUs have all; the CPU what they fail at.
-    Gpu,
-    /// The GPUs have the first so many tasks, the CPU the others.
-    Split {
-        /// Tasks of the GPUs.
-        gpu: usize,
-    },
-    /// Whoever ends earlier takes more.
-    Both,
-}
-
-/// What a batch is scheduled by.
-#[derive(Debug, Clone)]
-pub(crate) struct Setup {
-    pub(crate) tasks: usize,
-    pub(crate) workers: usize,
-    pub(crate) mode: Mode,
-    /// The mode was chosen by a prediction: where it fails, all devices work.
-    pub(crate) corrects: bool,
-    /// A worker gets one task whatever the rates promise.
-    pub(crate) probes_cpu: bool,
-    /// When the GPUs begin: later where the CPU is to show what it takes alone, ns.
-    pub(crate) gpus_begin: Ns,
-    /// Launches end often, so that a deadline or a progress bar is looked at.
-    pub(crate) is_watched: bool,
-    /// Time of a task on one worker, ns, where it is known before.
-    pub(crate) cpu: Option<Ns>,
-    pub(crate) gpus: Vec<GpuSetup>,
-    /// Where in the batch the work is to be expected, where that is known.
-    pub(crate) shape: Option<Arc<Shape>>,
-    /// Tasks that the CPU may do in the place of GPUs that fail at them.
-    pub(crate) may_fall_back: usize,
-    pub(crate) tuning: &'static Tuning,
-}
-
-/// What is known of a GPU before a batch.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct GpuSetup {
-    pub(crate) rate: Rate,
-    /// The rate is nobody's measurement.
-    pub(crate) is_stated: bool,
-    /// It gets a first small span whatever the rates promise.
-    pub(crate) probes: bool,
-    /// It has no more than that: what else it did would hinder the CPU more than it helps.
-    pub(crate) only_probes: bool,
-    /// Tasks of such a span.
-    pub(crate) probe_tasks: usize,
-    /// It is tried with no fewer tasks, whatever its share.
-    pub(crate) insists: bool,
-    /// Its first span is one task, and nothing follows until that is done.
-    pub(crate) on_probation: bool,
-    /// Most tasks in a launch.
-    pub(crate) fits: usize,
-    /// Launches that may be in flight at once.
-    pub(crate) depth: usize,
-    /// What a further piece of a batch adds; none where nothing was measured.
-    pub(crate) further: Option<Further>,
-}
 
 /// The schedule of one batch.
 #[derive(Debug)]
@@ -156,8 +93,8 @@ impl Schedule {
             // Known rates are per task, and the unit of work is known as well.
             rates.iter_mut().for_each(|rate| rate.rescale(task_ns));
         }
-        let gpus = setup.gpus.iter().zip(rates);
-        let gpus = gpus.map(|(gpu, rate)| gpu::Gpu::new(gpu, rate, setup.mode));
+        let gpus = setup.gpus.iter().zip(rates).zip(&setup.orders.gpus);
+        let gpus = gpus.map(|((gpu, rate), order)| gpu::Gpu::new(gpu, rate, *order));
         let shape = setup.shape.as_deref();
         let mut schedule = Self {
             free: Free::all(setup.tasks),
@@ -237,10 +174,10 @@ impl Schedule {
 
     /// Free tasks that were promised to GPUs.
     fn free_of_promised(&self) -> impl Iterator<Item = Range<usize>> {
-        let promised = match self.setup.mode {
-            Mode::Gpu => self.setup.tasks,
-            Mode::Split { gpu } => gpu,
-            Mode::Cpu | Mode::Both => 0,
+        let promised = match self.setup.orders.cpu {
+            Order::Nothing | Order::Try(_) => self.setup.tasks,
+            Order::Share(tasks) => self.setup.tasks - tasks,
+            Order::AsMuchAsPays => 0,
         };
         self.free
             .ranges()
@@ -268,28 +205,34 @@ impl Schedule {
 
     /// Whether the CPU takes part in what the GPUs could do.
     fn is_shared(&self) -> bool {
-        match self.setup.mode {
-            Mode::Both => true,
-            Mode::Gpu => self.joined,
-            Mode::Cpu | Mode::Split { .. } => false,
+        match self.setup.orders.cpu {
+            Order::AsMuchAsPays => self.setup.orders.use_gpus(),
+            Order::Nothing | Order::Try(_) => self.joined,
+            Order::Share(_) => false,
         }
+    }
+
+    /// True while the CPU has no part of its own, and would help if a prediction failed.
+    fn may_join(&self) -> bool {
+        let waits = matches!(self.setup.orders.cpu, Order::Nothing | Order::Try(_));
+        waits && self.setup.orders.by_prediction
     }
 
     /// The tasks that GPUs may take are those before this one.
     fn gpu_end(&self) -> usize {
-        match self.setup.mode {
-            Mode::Split { gpu } => gpu,
-            Mode::Cpu | Mode::Gpu | Mode::Both => self.setup.tasks,
+        match self.setup.orders.cpu {
+            Order::Share(tasks) => self.setup.tasks - tasks,
+            _ => self.setup.tasks,
         }
     }
 
     /// The tasks that workers may take begin here.
     fn cpu_start(&self) -> usize {
-        match self.setup.mode {
+        match self.setup.orders.cpu {
             _ if !self.has_gpus() => 0,
-            Mode::Split { gpu } => gpu,
-            Mode::Gpu if !self.joined => self.setup.tasks,
-            Mode::Cpu | Mode::Gpu | Mode::Both => 0,
+            Order::Share(tasks) => self.setup.tasks - tasks,
+            Order::Nothing | Order::Try(_) if !self.joined => self.setup.tasks,
+            _ => 0,
         }
     }
 

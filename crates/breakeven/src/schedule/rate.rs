@@ -8,7 +8,7 @@ const LEAST: f64 = 1e-9;
 
 /// Time of a launch: `fixed` and `per_work` for each unit of work in it
 /// (`density.rs` has the unit).
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rate {
     /// What a launch costs whatever its size, ns; none where it is not told from
     /// its tasks' time yet.
@@ -20,27 +20,26 @@ pub(crate) struct Rate {
 }
 
 impl Rate {
-    /// Nothing is known but, perhaps, what a launch costs.
-    pub(crate) fn unknown(launch_ns: Option<f64>) -> Self {
-        Self {
-            fixed: launch_ns,
-            ..Self::default()
-        }
-    }
+    /// Nothing is known.
+    pub(crate) const UNKNOWN: Self = Self {
+        fixed: None,
+        per_work: None,
+        first: None,
+    };
 
     /// A rate that is known before the batch, ns for a task.
     pub(crate) fn known(fixed_ns: f64, task_ns: f64) -> Self {
         Self {
             fixed: Some(fixed_ns.max(0.0)),
             per_work: Some(task_ns.max(LEAST)),
-            ..Self::default()
+            ..Self::UNKNOWN
         }
     }
 
     /// A rate that is known of launches of about one size, which took `ns`: what
     /// is fixed of it is not told.
     pub(crate) fn of_one_size(tasks: f64, ns: f64) -> Self {
-        let mut rate = Self::unknown(None);
+        let mut rate = Self::UNKNOWN;
         rate.learn_first(tasks.max(LEAST), ns);
         rate
     }
@@ -116,7 +115,7 @@ mod tests {
 
     #[test]
     fn two_sizes_tell_the_launch_from_its_work() {
-        let mut rate = Rate::unknown(None);
+        let mut rate = Rate::UNKNOWN;
         rate.observe(4.0, 1000.0 + 40.0, 1.0, Tuning::USUAL);
         assert!(!rate.tells_fixed());
         rate.rescale(2.0);
@@ -136,7 +135,10 @@ mod tests {
 
     #[test]
     fn times_of_nothing_are_no_rates_of_nothing() {
-        let mut rate = Rate::unknown(Some(0.0));
+        let mut rate = Rate {
+            fixed: Some(0.0),
+            ..Rate::UNKNOWN
+        };
         rate.observe(10.0, 0.0, 1.0, Tuning::USUAL);
         rate.observe(10.0, 0.0, 1.0, Tuning::USUAL);
         assert!(rate.predict(10.0).is_some_and(f64::is_finite));

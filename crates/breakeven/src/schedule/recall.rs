@@ -1,7 +1,7 @@
 //! Launches that the CPU takes back.
 
 use super::gpu::GpuTurn;
-use super::{Mode, Ns, Schedule, Span};
+use super::{Ns, Schedule, Span};
 
 impl Schedule {
     /// What is to be done about a launch that lasts too long.
@@ -14,7 +14,7 @@ impl Schedule {
     /// they are overdue, or have lasted that long. None where nothing is in their way.
     pub(super) fn recall(&mut self, index: usize, now: Ns) -> Option<GpuTurn> {
         let tuning = self.setup.tuning;
-        if !self.setup.corrects {
+        if !self.setup.orders.by_prediction {
             return None;
         }
         let gpu = &self.gpus[index];
@@ -24,7 +24,7 @@ impl Schedule {
         let began = gpu.began(oldest);
         let overdue = began + tuning.failed_prediction * predicted;
         if !self.is_shared() {
-            if self.setup.mode != Mode::Gpu {
+            if !self.may_join() {
                 return None;
             }
             let overdue = match predicted > 0.0 {

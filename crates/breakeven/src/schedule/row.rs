@@ -71,7 +71,7 @@ impl Schedule {
         if self.is_shared() || gpus.count() > 1 {
             return;
         }
-        if self.setup.corrects && !self.knows_shape() {
+        if self.setup.orders.by_prediction && !self.knows_shape() {
             // Parts that end one after the other tell where the work lies.
             return;
         }

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::{Ns, Schedule, level};
+use super::{Ns, Order, Schedule, level};
 use crate::whole;
 
 impl Schedule {
@@ -67,13 +67,16 @@ impl Schedule {
     /// Tasks to launch now of a range, on a GPU.
     pub(super) fn gpu_size(&self, index: usize, range: Range<usize>, now: Ns) -> usize {
         let tuning = &self.setup.tuning;
+        if let Order::Try(tasks) = self.gpus[index].order {
+            return tasks.min(range.len());
+        }
         let gpus = self.gpus.iter().filter(|gpu| gpu.takes());
         if !self.is_shared() && gpus.count() == 1 {
             if let Some(row) = self.gpus[index].row {
                 let piece = self.density.work(range.clone()) / row.left.max(1) as f64;
                 return self.density.tasks_of(range, piece);
             }
-            if !self.setup.corrects && !self.setup.is_watched {
+            if !self.setup.orders.by_prediction && !self.setup.is_watched {
                 return range.len();
             }
             let gpu = &self.gpus[index];
@@ -81,7 +84,7 @@ impl Schedule {
                 // It all runs here anyway; a part first, to see what it takes.
                 return match gpu.is_new() || self.setup.is_watched {
                     true => (range.len() / 4)
-                        .max(gpu.setup.probe_tasks)
+                        .max(gpu.setup.first_tasks)
                         .max(gpu.last_tasks),
                     false => range.len(),
                 };
@@ -107,14 +110,14 @@ impl Schedule {
         let is_idle = gpu.flights.is_empty();
         let task = self.density.mean();
         let left = self.free_work(0..self.gpu_end());
-        let probe = task * gpu.setup.probe_tasks.max(1) as f64;
+        let first = task * gpu.setup.first_tasks.max(1) as f64;
         let Some(per_work) = gpu.rate.per_work else {
             // One probe at a time.
             let pays = is_idle && self.could_pay(index, left, now);
-            return if pays { probe } else { 0.0 };
+            return if pays { first } else { 0.0 };
         };
         if self.is_shared() && self.cpu_speed(now).is_none() {
-            return if is_idle { probe } else { 0.0 };
+            return if is_idle { first } else { 0.0 };
         }
         let busy = gpu.busy(now);
         if !is_idle && busy > 0.5 * gpu.last_predicted() {
@@ -133,29 +136,21 @@ impl Schedule {
         let share = ((end - ready) / per_work).min(left);
         if share >= 0.5 * task.min(left) {
             let part = self.part_of(index, share, left);
-            // What is tried for an objective tells nothing new with fewer tasks.
-            let tried = if gpu.setup.insists && gpu.is_new() {
-                probe.min(left)
-            } else {
-                0.0
-            };
             if gpu.rate.tells_fixed() {
                 let rest = per_work * share * (1.0 - part);
                 let worth = self.setup.tuning.worth_launches * gpu.rate.fixed.unwrap_or(0.0);
-                let share = match rest <= worth {
+                return match rest <= worth {
                     true => self.beside_whole_waves(per_work, range, share),
                     false => share * part,
                 };
-                return share.max(tried);
             }
             let least = (share * part).max(task).max(self.growth(index, without));
-            return least.min(share.max(task)).max(tried);
+            return least.min(share.max(task));
         }
         if !gpu.rate.tells_fixed() && is_idle {
             return self.growth(index, without).min(left);
         }
-        let probes = gpu.setup.probes && gpu.is_new();
-        if probes { probe } else { 0.0 }
+        0.0
     }
 
     /// The work of a launch after which the workers have all that is left: so much, and the

@@ -2,37 +2,27 @@
 
 use std::sync::Arc;
 
-use super::{GpuSetup, GpuTurn, LaunchTime, Mode, Rate, Schedule, Setup};
-use crate::plan::{Further, PLACES, Shape, Tuning};
+use super::{GpuSetup, GpuTurn, LaunchTime, Rate, Schedule, Setup};
+use crate::plan::{Further, Orders, PLACES, Shape, Tuning};
 
 /// So many tasks on eight workers and a GPU of which a task takes so much of a worker's time.
 /// The last tasks are taken to be a little cheaper than the others.
 fn schedule(tasks: usize, part: f64) -> Schedule {
     let gpu = GpuSetup {
         rate: Rate::known(50_000.0, part * 50_000.0),
-        is_stated: false,
-        probes: false,
-        probe_tasks: 1,
-        only_probes: false,
-        insists: false,
-        on_probation: false,
-        fits: usize::MAX,
-        depth: 1,
         further: Some(Further {
             launch_ns: 50_000.0,
             is_told: false,
             bottleneck: None,
         }),
+        ..GpuSetup::UNKNOWN
     };
     let mut places = [1.0; PLACES];
     places[PLACES - 2..].fill(0.85);
     Schedule::new(Setup {
         tasks,
         workers: 8,
-        mode: Mode::Both,
-        corrects: true,
-        probes_cpu: false,
-        gpus_begin: 0.0,
+        orders: Orders::all(1),
         is_watched: false,
         cpu: Some(50_000.0),
         gpus: vec![gpu],

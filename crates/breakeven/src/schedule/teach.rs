@@ -140,10 +140,7 @@ impl Schedule {
                 true => (cpu_tasks, took),
                 false => (self.setup.tasks, self.cpu_task_ns() * waves),
             };
-            // Of a batch in which a GPU was tried a part was beside it, and a part was not.
-            if !self.gpus.iter().any(|gpu| gpu.setup.only_probes) {
-                tell(RanOn::Cpu, tasks, (ns, None), gpus_work);
-            }
+            tell(RanOn::Cpu, tasks, (ns, None), gpus_work);
         }
         // Of few tasks a dear one decides, wherever it runs.
         let tells = cpu_tasks > 0 && !tried.is_empty() && self.setup.tasks >= PLACES;
@@ -192,7 +189,8 @@ impl Schedule {
                 model.remember_fit(operation, memory_per_task, name, fits as u64, *at);
             }
         }
-        if self.setup.gpus_begin <= 0.0 {
+        let waited = self.setup.orders.gpus_wait_ns > 0.0;
+        if !waited {
             // Where devices hinder each other, the places of first spans would look cheap.
             let seen = self.density.seen();
             let tail = self.cpu.tail(self.setup.tuning);
@@ -204,7 +202,7 @@ impl Schedule {
         }
         let took = whole(took.round()) as u64;
         model.note_run(operation, memory_per_task, took, cpu_tasks > 0, &tried);
-        if self.setup.gpus_begin > 0.0 {
+        if waited {
             let times = self.cpu.hindrance(self.setup.tuning).filter(|_| gpus_work);
             model.note_hindrance(operation, memory_per_task, took, times);
         }

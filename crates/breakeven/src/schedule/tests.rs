@@ -11,9 +11,9 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus as Random;
 
 use super::made_up::{any_setup, any_time};
-use super::{GpuSetup, GpuTurn, LaunchTime, Mode, Ns, Schedule, Setup, Span};
+use super::{GpuSetup, GpuTurn, LaunchTime, Ns, Schedule, Setup, Span};
 use crate::error::DeviceErrorKind;
-use crate::plan::{PLACES, Shape};
+use crate::plan::{Order, PLACES, Shape};
 
 /// Walks of one run; unoptimised ones take long.
 const WALKS: u64 = if cfg!(debug_assertions) {
@@ -80,7 +80,7 @@ impl Walk {
     fn new(seed: u64) -> Self {
         let mut random = Random::seed_from_u64(seed);
         let setup = any_setup(&mut random);
-        let may_stall = setup.mode == Mode::Both && setup.corrects;
+        let may_stall = setup.orders.cpu == Order::AsMuchAsPays && setup.orders.by_prediction;
         let device = |_: &GpuSetup| Device {
             driver: Driver::Looks,
             flights: VecDeque::new(),
@@ -369,7 +369,6 @@ fn launches_count_by_their_work() {
     };
     let setup = Setup {
         tasks: 640,
-        mode: Mode::Both,
         cpu: Some(1_000.0),
         shape: Some(Arc::new(shape)),
         ..any_setup(&mut random)

@@ -1,7 +1,7 @@
 //! Devices that hinder each other, in virtual time: what both do at once takes longer.
 
 use super::{Scenario, ScenarioGpu, Simulated};
-use crate::plan::{ExecutionStrategy, Probe};
+use crate::plan::ExecutionStrategy;
 use crate::store::Costs;
 
 /// A thousand tasks; the GPU alone is so many times as fast as the CPU alone.
@@ -35,7 +35,7 @@ fn the_faster_device_is_left_alone_where_a_split_gains_nothing() {
         let runs: Vec<_> = (0..30).map(|_| run(&scenario, &costs)).collect();
         let shown = runs
             .iter()
-            .position(|run| run.decision.probe == Probe::CpuFirst);
+            .position(|run| run.decision.orders.gpus_wait_ns > 0.0);
         assert!(shown.is_some_and(|batch| batch < 12), "{ratio}: {shown:?}");
         let (mut sum, mut strays) = (0.0, 0);
         for run in &runs[20..] {
@@ -68,7 +68,7 @@ fn where_nothing_hinders_anybody_the_look_at_it_costs_little() {
         let usual = runs[3].makespan_ns;
         let looks = runs
             .iter()
-            .filter(|run| run.decision.probe == Probe::CpuFirst);
+            .filter(|run| run.decision.orders.gpus_wait_ns > 0.0);
         let looks: Vec<f64> = looks.map(|run| run.makespan_ns / usual).collect();
         assert!(looks.len() <= 5, "{ratio}: {looks:?}");
         assert!(looks.iter().all(|times| *times < 1.1), "{ratio}: {looks:?}");

@@ -1,7 +1,7 @@
 //! What is learned of batches whose tasks differ, in virtual time.
 
 use super::{Load, Scenario, ScenarioGpu, Simulated};
-use crate::plan::{ExecutionStrategy, Observation, OperationCosts, Probe, RanOn};
+use crate::plan::{ExecutionStrategy, Observation, OperationCosts, Order, RanOn};
 use crate::store::Costs;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -220,7 +220,9 @@ fn the_first_piece_of_a_row_tells_what_a_launch_costs() {
     let off = gpu.fixed_ns / scenario.gpus[0].launch_ns - 1.0;
     assert!(off.abs() < 0.05, "{gpu:?}");
     // A worker that is tried gets its task, though all pieces are launched at once.
-    let tries = runs.iter().filter(|run| run.decision.probe == Probe::Cpu);
+    let tries = runs
+        .iter()
+        .filter(|run| matches!(run.decision.orders.cpu, Order::Try(_)));
     let left: Vec<usize> = tries.map(|run| tasks - run.gpu_tasks).collect();
     assert!(
         left.len() >= 2 && left.iter().all(|left| *left == 1),

@@ -3,13 +3,12 @@
 use super::events::Run;
 use super::scenario::{Scenario, ScenarioGpu, Simulated};
 use crate::error::Error;
-use crate::execute::setup::{Decided, GpuLimits};
 use crate::hardware::Fact;
 use crate::plan::{
     Basis, Decision, Draws, ExecutionStrategy, Goal, GpuSpec, Machine, OperationCosts,
     ProfilingHeuristics, Query, Resource, decide_tuned,
 };
-use crate::schedule::Schedule;
+use crate::schedule::{GpuSetup, Schedule, Setup};
 use crate::store::Costs;
 use crate::workload::WorkloadProfile;
 
@@ -96,22 +95,15 @@ impl Scenario {
         let known = known.clone().told(self.gpus.iter().map(told), tuning);
         let known = &known.in_launches_of(std::iter::repeat(usize::MAX), self.tasks());
         let decision = decide_tuned(query, workload, &self.machine(), heuristics, known)?;
-        let limits = Decided {
-            tasks: self.tasks(),
-            workers: self.workers,
-            decision: &decision,
-            costs: known,
-            is_watched: false,
-            may_fall_back: usize::MAX,
-            tuning,
-        };
-        let gpus = (0..self.gpus.len()).map(|gpu| GpuLimits {
+        let gpus = (0..self.gpus.len()).map(|gpu| GpuSetup {
             depth: 3,
             fits: known.gpu(gpu).most_tasks(),
-            ..GpuLimits::UNKNOWN
+            ..GpuSetup::UNKNOWN
         });
         let gpus: Vec<_> = gpus.collect();
-        let mut run = Run::new(self, decision.strategy, Schedule::new(limits.setup(&gpus)));
+        let size = (self.tasks(), self.workers);
+        let setup = Setup::of(&decision, known, size, &gpus, tuning);
+        let mut run = Run::new(self, decision.strategy, Schedule::new(setup));
         run.run();
         Ok((run, decision))
     }

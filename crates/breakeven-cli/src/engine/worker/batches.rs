@@ -10,7 +10,7 @@ use breakeven::execute::{
     ExecutionResult, GpuExecutor, NoGpu, RayonCpu, StrategyManager, read_prices,
 };
 use breakeven::hardware::Fact;
-use breakeven::plan::{GpuSpec, Probe};
+use breakeven::plan::GpuSpec;
 use breakeven::{DeviceError, DeviceErrorKind, Element, Operator, Tensor};
 use breakeven_profile::get_profiler;
 use breakeven_profile::profile::{Device, Failure};
@@ -314,12 +314,12 @@ fn told<T>(result: &ExecutionResult<T>, cell: &BatchCell, warm_up: bool) -> Exec
         decided_by: decision.basis.name().to_owned(),
         strategy: decision.strategy.to_string(),
         predicted_ns: decision.predicted_ns(),
-        why: match decision.probe {
-            Probe::All => format!(
+        why: match decision.measures_all() {
+            true => format!(
                 "{}; every device began, and the measured rates decided the rest",
                 decision.reason()
             ),
-            _ => decision.reason(),
+            false => decision.reason(),
         },
         gpu_tasks: result.gpu.tasks as u64,
         device_tasks,
