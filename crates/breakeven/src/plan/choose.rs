@@ -5,10 +5,9 @@
 
 use super::decision::{Aim, Basis, Decision, Outcome};
 use super::forecast::{asked_split, forecast, transfer_ns};
-use super::heuristics::ProfilingHeuristics;
 use super::objective::{Goal, Objective};
 use super::orders::{Order, Orders};
-use super::rule::{Stage, rule};
+use super::rule::{ProfilingHeuristics, Stage, rule};
 use super::weigh::{Weighing, fastest};
 use super::{
     Absence, Candidate, Cost, Evidence, ExecutionStrategy, GpuCosts, Machine, OperationCosts,

@@ -9,7 +9,6 @@ mod description;
 mod draws;
 mod explain;
 mod forecast;
-mod heuristics;
 mod kept;
 mod machine;
 mod next_run;
@@ -21,7 +20,8 @@ mod placement;
 mod placement_tests;
 mod prices;
 mod rates;
-mod reasons;
+#[cfg(test)]
+mod reasons_tests;
 mod roofline;
 mod rule;
 mod share;
@@ -41,7 +41,6 @@ pub(crate) use costs::{Added, Learned, PLACES, PlaceWork, Took, Way};
 pub use decision::{Aim, Basis, Candidate, Decision, Declined, Outcome};
 pub(crate) use draws::Draws;
 pub(crate) use forecast::level;
-pub use heuristics::ProfilingHeuristics;
 pub use machine::{GpuSpec, Machine, Power};
 pub use next_run::NextRun;
 pub use objective::{Goal, Objective, Resource};
@@ -57,7 +56,10 @@ pub(crate) use rates::estimate;
 #[cfg(feature = "gpu")]
 pub(crate) use roofline::at_best_ns;
 pub(crate) use roofline::{StatedWork, profile_of};
-pub use rule::{MANY_TASKS, PARALLEL_FROM, RuleFacts, Ruling, SEQUENTIAL_BELOW, Stage, rule};
+pub use rule::{
+    MANY_TASKS, PARALLEL_FROM, ProfilingHeuristics, RuleFacts, Ruling, SEQUENTIAL_BELOW, Stage,
+    rule,
+};
 pub use share::Share;
 pub use strategy::ExecutionStrategy;
 pub use tuning::Tuning;
