@@ -140,7 +140,8 @@ fn freely(
         // Too small to try a GPU at once, but not for ever.
         Some(cpu) if ruling.stage == Stage::Small => {
             let run_ns = cpu.predict_ns(tasks as u64);
-            let due = |gpu: &GpuCosts| gpu.absence.since_ns >= tuning.runs_before_a_try * run_ns;
+            let due =
+                |gpu: &GpuCosts| gpu.absence.since_ns >= 2.0 * tuning.runs_between_tries * run_ns;
             if let Some(index) = costs.gpus.iter().position(due) {
                 let cost = costs.gpu(index).cost;
                 decision.orders.gpus[index] = Order::Try(probe_tasks(tasks, cost.as_ref(), tuning));
@@ -281,7 +282,7 @@ fn explore(
             Some(_) => longer * excess,
         };
         let is_cheap = since_ns >= runs * run_ns && charged <= tuning.exploration_budget * since_ns;
-        let is_new = !is_known && tries < tuning.early_tries;
+        let is_new = !is_known && tries == 0;
         is_cheap || (is_new && since_ns > 0.0 && excess <= 0.5 * run_ns)
     };
     // What a try of so many tasks costs: time, or as much time as costs what the objective

@@ -35,11 +35,6 @@ tuning! {
     runs_between_tries: f64 = 4.0,
     /// … which is doubled so often at the most by tries that cost something and changed nothing.
     most_doublings: u32 = 5,
-    /// Tries of a GPU that was seen in launches of one size, which need not wait so long: that
-    /// may have been the first, with compilation in it.
-    early_tries: u32 = 2,
-    /// Runs' time after which a GPU is tried with what the rule calls too small for it.
-    runs_before_a_try: f64 = 8.0,
     /// Most tasks of a first launch on a GPU of which nothing is known.
     most_probe_tasks: usize = 32,
     /// How far a time may be off that nobody measured, as a multiple.
@@ -110,17 +105,9 @@ tuning! {
     sure_part: f64 = 0.8,
     /// … and where it is not, times its share of all that is left.
     guessed_part: f64 = 0.6,
-    /// The same of a first launch where all that is known of a GPU was stated.
-    stated_part: f64 = 0.1,
     /// Launches' cost that another launch is worth: where the rest of its share takes less,
     /// a GPU takes the whole.
     worth_launches: f64 = 5.0,
-    /// Part of a worker's task that the last tasks may take on a GPU for which the workers
-    /// would begin another wave.
-    part_of_wave: f64 = 0.1,
-    /// How many times as long as a launch a range may be that is taken whole, so that
-    /// nothing is left of it before a sample.
-    rest: f64 = 1.2,
     /// How many times as large as the last one a launch may be while it is not told what
     /// a launch costs.
     growth: f64 = 4.0,
@@ -138,44 +125,26 @@ tuning! {
     try_cost: f64 = 0.015,
     /// Part of the CPU's time for what is left after which a GPU that got nothing asks again.
     look_part: f64 = 0.125,
-    /// Part of a launch's cost that a GPU waits for the first times of the CPU, where that
-    /// cost is known and nothing else.
-    patience: f64 = 0.1,
     /// Times the predicted time from which a launch's prediction has failed.
     failed_prediction: f64 = 2.0,
     /// Most places in the middle of a batch that workers look at first …
     marks: usize = 12,
-    /// … and of one where no launch's cost is known yet.
-    blind_marks: usize = 3,
     /// Part of the batch's time that the launches which they cost may take.
     marks_cost: f64 = 0.03,
     /// How far the shape that is remembered moves towards the last batch's …
     shape_step: f32 = 0.7,
-    /// … and how far tasks differ, which one batch tells badly …
-    tail_step: f32 = 0.3,
-    /// … and where the workers did fewer of them than so many, not at all.
-    fewest_tell: f64 = 8.0,
     /// How far batches may be off their shape for it to be trusted, on average.
     most_spread: f32 = 0.3,
     /// How far places may be apart, as a multiple, for all to count as alike …
     even: f32 = 1.25,
-    /// … and two that are not neighbours for the one between them to be where tasks change …
-    edge: f64 = 3.0,
-    /// … if places have so many tasks: of fewer a single dear one decides the mean.
-    large_place: usize = 8,
-    /// Tasks that the mean of all counts as at each place: times of few tasks tell of those
-    /// tasks more than of the place.
-    mean_counts: f64 = 0.3,
-    /// Most tasks that a place counts as in that mean: where much was done says no more of the
-    /// other places.
-    most_counts: f64 = 4.0,
-    /// Tasks that what was known of a task before a batch counts as beside those that workers
-    /// did, where tasks differ as far as they can.
+    /// Tasks that what was known of a task before a batch counts as, if tasks differ as far as
+    /// they can.
     known_counts: f64 = 16.0,
+    /// How many times the work of its neighbour a place has if a launch there tells only its
+    /// own work.
+    uneven: f64 = 3.0,
     /// Part of a launch's cost that its work must take for the launch's time to tell the work.
     least_told: f64 = 0.1,
-    /// How far the times of two launches may differ by chance.
-    unsure: f64 = 0.1,
     /// How far a GPU's rate moves towards what was seen.
     rate_step: f64 = 0.8,
     /// Time of all work on the CPU, as a multiple, that a batch may take before the CPU

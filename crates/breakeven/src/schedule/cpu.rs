@@ -6,6 +6,9 @@ use super::{Ns, Order, Schedule, Setup, Span};
 use crate::plan::{Shape, Tuning};
 use crate::whole;
 
+/// Fewest tasks that tell how far tasks differ.
+const FEWEST_TASKS: f64 = 8.0;
+
 /// What is known of the workers.
 #[derive(Debug, Default)]
 pub(super) struct Workers {
@@ -47,9 +50,9 @@ impl Workers {
     }
 
     /// How far the tasks differed ([`Shape::tail`]); none where there were too few to tell.
-    pub(super) fn tail(&self, tuning: &Tuning) -> Option<f32> {
+    pub(super) fn tail(&self) -> Option<f32> {
         let times = self.dearest * self.done / self.took.max(f64::MIN_POSITIVE);
-        let is_told = self.done >= tuning.fewest_tell;
+        let is_told = self.done >= FEWEST_TASKS;
         is_told.then(|| (times.max(1.0).ln() / self.done.ln()) as f32)
     }
 
@@ -97,7 +100,7 @@ impl Schedule {
                 whole((tuning.marks_cost * end / launch * (1.0 + risk)).min(most * risk.min(1.0)))
             }
             Some(_) => 0,
-            None => tuning.blind_marks.min(tuning.marks),
+            None => tuning.marks / 4,
         };
         let marks = marks.min(tasks / 8);
         let places = (1..=marks).map(|mark| mark * tasks / (marks + 1));
@@ -211,7 +214,7 @@ impl Schedule {
         let Some(last) = self.free.ranges().next_back() else {
             return false;
         };
-        let task = self.density.dearest_at(last.end - 1) * self.cpu.recent;
+        let task = self.density.work(last.end - 1..last.end) * self.cpu.recent;
         let work = self.free_work(0..self.gpu_end());
         let Some(end) = self.gpus_alone(work, now) else {
             return false;

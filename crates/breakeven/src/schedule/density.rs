@@ -5,14 +5,13 @@
 //! workers took there says how dense the work is, relative to the shape that earlier
 //! batches had; between places that were seen it is interpolated. A GPU's launch says how
 //! much work its tasks had where no worker has done any of them. Within a place the work
-//! is even, but for an edge (`edge`).
+//! is even.
 
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::edge::Edge;
-use crate::plan::{PLACES, PlaceWork, Shape, Tuning};
+use crate::plan::{PLACES, PlaceWork, Shape};
 
 /// The least work of a task: a picosecond.
 const LEAST: f64 = 1e-3;
@@ -21,7 +20,6 @@ const LEAST: f64 = 1e-3;
 #[derive(Debug, Clone)]
 pub(super) struct Density {
     tasks: usize,
-    tuning: &'static Tuning,
     /// One where there are no GPUs.
     places: SmallVec<[Place; 1]>,
     /// A mean that was known before; it counts as one task.
@@ -36,7 +34,6 @@ struct Place {
     shape: f64,
     /// Work of a task.
     per_task: f64,
-    edge: Option<Edge>,
     /// What was seen: tasks and their work.
     seen: (f64, f64),
     /// Workers did tasks here.
@@ -47,12 +44,10 @@ struct Place {
     by_workers: f64,
 }
 
-/// Tasks of one place, on one side of its edge.
+/// Tasks of one place.
 struct Part {
     place: usize,
     tasks: Range<usize>,
-    /// Work of a task over the place's.
-    factor: f64,
 }
 
 impl Density {
@@ -63,7 +58,6 @@ impl Density {
         prior: Option<f64>,
         shape: Option<&Shape>,
         places: usize,
-        tuning: &'static Tuning,
     ) -> Self {
         let mean = prior.unwrap_or(1.0).max(LEAST);
         let places = (0..places).map(|place| {
@@ -76,32 +70,9 @@ impl Density {
         });
         Self {
             tasks: tasks.max(1),
-            tuning,
             places: places.collect(),
             prior: prior.map(|_| mean),
             count: 0.0,
-        }
-    }
-
-    /// A place whose work lies between those of its neighbours has tasks like theirs where
-    /// these are far apart: so many of each as make up its own.
-    pub(super) fn find_edges(&mut self) {
-        let places = match self.has_large_places() {
-            true => self.places.len(),
-            false => 0,
-        };
-        for place in 1..places.saturating_sub(1) {
-            let [before, own, behind] = [place - 1, place, place + 1].map(|p| self.places[p].shape);
-            let (low, high) = (before.min(behind), before.max(behind));
-            if high < self.tuning.edge * low || own <= low || own >= high {
-                continue;
-            }
-            let (first, end) = (self.first(place), self.first(place + 1));
-            let part = (own - behind) / (before - behind);
-            self.places[place].edge = Some(Edge {
-                task: first + crate::whole((part * (end - first) as f64).round()),
-                factors: [before / own, behind / own],
-            });
         }
     }
 
@@ -138,22 +109,12 @@ impl Density {
     fn part_of(&self, task: usize) -> Part {
         let place = self.place(task);
         let all = self.first(place)..self.first(place + 1);
-        let edge = self.places[place].edge;
-        let (factor, tasks) = match edge.map(|edge| (edge.task, edge.factors)) {
-            Some((edge, [before, _])) if task < edge => (before, all.start..edge.min(all.end)),
-            Some((edge, [_, behind])) => (behind, edge.max(all.start)..all.end),
-            None => (1.0, all),
-        };
-        Part {
-            place,
-            tasks,
-            factor,
-        }
+        Part { place, tasks: all }
     }
 
     /// Work of a task of a part.
     fn per_task(&self, part: &Part) -> f64 {
-        self.places[part.place].per_task * part.factor
+        self.places[part.place].per_task
     }
 
     /// The places of these tasks.
@@ -167,24 +128,13 @@ impl Density {
         self.parts(range).map(each).sum()
     }
 
-    /// Work of the dearest task at the place of this one: just where the edge is nobody knows.
-    pub(super) fn dearest_at(&self, task: usize) -> f64 {
-        let place = &self.places[self.place(task)];
-        let factors = place.edge.map_or([1.0, 1.0], |edge| edge.factors);
-        place.per_task * factors[0].max(factors[1])
-    }
-
-    /// True where one of these tasks' places is far dearer or cheaper than the one beside it.
-    pub(super) fn is_uneven(&self, range: Range<usize>) -> bool {
+    /// True if one of these tasks' places has far more or less work than the one beside it.
+    pub(super) fn is_uneven(&self, range: Range<usize>, times: f64) -> bool {
         let places = self.places(&range);
         let beside = places.start.saturating_sub(1)..(places.end + 1).min(self.places.len());
-        let differ = |a: f64, b: f64| a.max(b) > self.tuning.edge * a.min(b);
+        let differ = |a: f64, b: f64| a.max(b) > times * a.min(b);
         let mut pairs = self.places[beside].windows(2);
-        self.has_large_places() && pairs.any(|pair| differ(pair[0].per_task, pair[1].per_task))
-    }
-
-    fn has_large_places(&self) -> bool {
-        self.tasks >= self.tuning.large_place * self.places.len()
+        pairs.any(|pair| differ(pair[0].per_task, pair[1].per_task))
     }
 
     fn mean_shape(&self) -> f64 {
@@ -194,7 +144,7 @@ impl Density {
     /// How many tasks of the mean these were taken for before the batch.
     pub(super) fn expected(&self, range: Range<usize>) -> f64 {
         let mean = self.mean_shape();
-        let shape = |part: &Part| self.places[part.place].shape * part.factor;
+        let shape = |part: &Part| self.places[part.place].shape;
         let each = |part: Part| shape(&part) / mean * part.tasks.len() as f64;
         self.parts(range).map(each).sum()
     }
@@ -306,15 +256,11 @@ impl Density {
         let tasks = range.len() as f64;
         let middle = self.place((range.start + range.end) / 2);
         self.add_done(range.clone(), ns);
-        let done = range.clone();
         while let Some(part) = self.next_part(&mut range) {
             self.places[part.place].by_workers += part.tasks.len() as f64;
         }
         let place = &mut self.places[middle];
-        match &mut place.edge {
-            Some(edge) => edge.move_by(&done, ns / tasks / place.per_task),
-            None => place.seen = (place.seen.0 + tasks, place.seen.1 + ns),
-        }
+        place.seen = (place.seen.0 + tasks, place.seen.1 + ns);
         place.is_sampled = true;
         self.count += tasks;
         self.refresh();
@@ -349,9 +295,8 @@ impl Density {
         let (mut tasks, mut ns) = self.prior.map_or((0.0, 0.0), |mean| (1.0, mean));
         for place in self.places.iter().filter(|place| place.seen.0 > 0.0) {
             let (seen, took) = place.seen;
-            let counts = seen.min(self.tuning.most_counts);
-            tasks += counts;
-            ns += took / seen / place.shape * counts;
+            tasks += 1.0;
+            ns += took / seen / place.shape;
         }
         let mean = (ns / tasks).max(LEAST);
         // Work over the shape's: at places that were seen, then between them.
@@ -362,8 +307,8 @@ impl Density {
             if seen <= 0.0 {
                 continue;
             }
-            let counts = self.tuning.mean_counts;
-            let value = ((took / shape + counts * mean) / (seen + counts)).max(LEAST);
+            // The mean of all counts as one task.
+            let value = ((took / shape + mean) / (seen + 1.0)).max(LEAST);
             let from = last.map_or(0, |last| last + 1);
             let before = last.map_or(value, |last| times[last]);
             let unseen = times[from..place].iter_mut().zip(1..);

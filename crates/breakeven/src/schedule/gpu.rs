@@ -201,7 +201,7 @@ impl Schedule {
             false => gpu.setup.depth,
         };
         if in_flight >= most {
-            return self.wait(index, now);
+            return self.wait(now);
         }
         if let Some(span) = gpu.retry.pop() {
             self.launched(index, &span, now);
@@ -248,16 +248,16 @@ impl Schedule {
                 self.launched(index, &span, now);
                 GpuTurn::Run(span)
             }
-            None => GpuTurn::Wait(self.next_look(index, now)),
+            None => GpuTurn::Wait(self.next_look(now)),
         }
     }
 
     /// A GPU that has a launch in flight and gets no other now.
-    fn wait(&mut self, index: usize, now: Ns) -> GpuTurn {
+    fn wait(&mut self, now: Ns) -> GpuTurn {
         if self.is_shared() && self.free.tasks() > 0 {
             // Workers that left the rest to a launch which is late are to look again.
             self.wakes |= self.cpu.is_idle() && !self.gpus_end_before_a_task(now);
-            return GpuTurn::Wait(self.next_look(index, now));
+            return GpuTurn::Wait(self.next_look(now));
         }
         GpuTurn::Wait(Ns::INFINITY)
     }
@@ -269,14 +269,10 @@ impl Schedule {
     }
 
     /// When a GPU that takes nothing now asks again.
-    fn next_look(&self, index: usize, now: Ns) -> Ns {
+    fn next_look(&self, now: Ns) -> Ns {
         let left = self.alone(self.free_work(0..self.gpu_end())).unwrap_or(0.0);
         let tuning = self.setup.tuning;
-        let look = now + (left * tuning.look_part).max(LEAST_LOOK);
-        let launch = self.gpus[index].rate.fixed;
-        let patient = launch.map(|launch| tuning.patience * launch);
-        let patient = patient.filter(|until| *until > now && !self.density.is_known());
-        patient.map_or(look, |until| until.min(look))
+        now + (left * tuning.look_part).max(LEAST_LOOK)
     }
 
     /// Notes a launch.

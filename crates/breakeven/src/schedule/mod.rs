@@ -24,7 +24,6 @@ mod density;
 #[cfg(test)]
 mod density_tests;
 mod driver;
-mod edge;
 mod faults;
 mod gpu;
 #[cfg(test)]
@@ -101,7 +100,7 @@ impl Schedule {
             fallen: Vec::new(),
             fell: Vec::new(),
             refused: 0,
-            density: Density::new(setup.tasks, prior, shape, places, setup.tuning),
+            density: Density::new(setup.tasks, prior, shape, places),
             cpu: cpu::Workers::new(&setup),
             gpus: gpus.collect(),
             joined: false,
@@ -111,9 +110,6 @@ impl Schedule {
             recalled: 0,
             setup,
         };
-        if schedule.knows_shape() {
-            schedule.density.find_edges();
-        }
         schedule.mark();
         schedule
     }

@@ -89,8 +89,6 @@ impl Rate {
         match self.first {
             Some((before, took)) if work >= 2.0 * before || before >= 2.0 * work => {
                 let (more, longer) = (work - before, ns - took);
-                // Of times that hardly differ only the most is told that a task can take.
-                let least = least.max(tuning.unsure * took.min(ns) / more.abs());
                 let per_work = (longer / more).max(least).min(ns / work);
                 self.per_work = Some(per_work.max(LEAST));
                 self.fixed = Some((ns - per_work * work).max(0.0));

@@ -66,7 +66,6 @@ impl Schedule {
 
     /// Tasks to launch now of a range, on a GPU.
     pub(super) fn gpu_size(&self, index: usize, range: Range<usize>, now: Ns) -> usize {
-        let tuning = &self.setup.tuning;
         if let Order::Try(tasks) = self.gpus[index].order {
             return tasks.min(range.len());
         }
@@ -90,22 +89,15 @@ impl Schedule {
                 };
             }
         }
-        let work = self.gpu_work(index, &range, now);
+        let work = self.gpu_work(index, now);
         if work <= 0.0 {
             return 0;
         }
-        let tasks = self.density.tasks_of(range.clone(), work);
-        // No launch is worth what little would be left before a sample.
-        let last = self.free.ranges().next_back();
-        let is_last = last.is_none_or(|last| last.end <= range.end);
-        match !is_last && tasks as f64 * tuning.rest >= range.len() as f64 {
-            true => range.len(),
-            false => tasks,
-        }
+        self.density.tasks_of(range, work)
     }
 
-    /// Work to launch now, of a range, so that all devices end together.
-    fn gpu_work(&self, index: usize, range: &Range<usize>, now: Ns) -> f64 {
+    /// Work to launch now, so that all devices end together.
+    fn gpu_work(&self, index: usize, now: Ns) -> f64 {
         let gpu = &self.gpus[index];
         let is_idle = gpu.flights.is_empty();
         let task = self.density.mean();
@@ -113,7 +105,7 @@ impl Schedule {
         let first = task * gpu.setup.first_tasks.max(1) as f64;
         let Some(per_work) = gpu.rate.per_work else {
             // One probe at a time.
-            let pays = is_idle && self.could_pay(index, left, now);
+            let pays = is_idle && self.could_pay(index, left);
             return if pays { first } else { 0.0 };
         };
         if self.is_shared() && self.cpu_speed(now).is_none() {
@@ -135,12 +127,12 @@ impl Schedule {
         let without = self.end_of(left, now, Some(index)).unwrap_or(Ns::INFINITY);
         let share = ((end - ready) / per_work).min(left);
         if share >= 0.5 * task.min(left) {
-            let part = self.part_of(index, share, left);
+            let part = self.part_of(share, left);
             if gpu.rate.tells_fixed() {
                 let rest = per_work * share * (1.0 - part);
                 let worth = self.setup.tuning.worth_launches * gpu.rate.fixed.unwrap_or(0.0);
                 return match rest <= worth {
-                    true => self.beside_whole_waves(per_work, range, share),
+                    true => share,
                     false => share * part,
                 };
             }
@@ -153,42 +145,21 @@ impl Schedule {
         0.0
     }
 
-    /// The work of a launch after which the workers have all that is left: so much, and the
-    /// tasks that make no whole wave of theirs where those are next to nothing for the GPU.
-    /// A single one would take the workers as long as a wave.
-    fn beside_whole_waves(&self, per_work: f64, range: &Range<usize>, work: f64) -> f64 {
-        let end = range.start + self.density.tasks_of(range.clone(), work);
-        let over = (range.end - end) % self.setup.workers.max(1);
-        let ns = per_work * self.density.work(end..end + over);
-        let has_wave = self.cpu.is_idle() && range.end - end > over;
-        match has_wave && ns < self.setup.tuning.part_of_wave * self.density.mean() {
-            true => self.density.work(range.start..end + over),
-            false => work,
-        }
-    }
-
-    /// Part of its share that a GPU takes at once: where it is not known where the work lies,
+    /// Fraction of its share that a GPU takes at once: if it is not known where the work lies,
     /// the less the more the others would have to do while it is held up.
-    fn part_of(&self, index: usize, share: f64, left: f64) -> f64 {
+    fn part_of(&self, share: f64, left: f64) -> f64 {
         let tuning = &self.setup.tuning;
-        let gpu = &self.gpus[index];
         match self.knows_shape() {
-            _ if gpu.setup.is_stated && gpu.is_new() => tuning.stated_part,
             true => tuning.sure_part,
             false => tuning.guessed_part * share / left.max(f64::MIN_POSITIVE),
         }
     }
 
-    /// False where what a launch costs, if that is known, is more than the CPU
-    /// needs for all that is left, or where that is not known yet and a short wait
-    /// beside the launch may tell.
-    fn could_pay(&self, index: usize, left: f64, now: Ns) -> bool {
-        match (self.gpus[index].rate.fixed, self.alone(left)) {
-            _ if !self.is_shared() => true,
-            (None, _) => true,
-            (Some(launch), None) => now >= self.setup.tuning.patience * launch,
-            (Some(launch), Some(alone)) => launch < alone,
-        }
+    /// False if what a launch costs, as far as that is known, is more than the CPU needs for
+    /// all that is left.
+    fn could_pay(&self, index: usize, left: f64) -> bool {
+        let times = self.gpus[index].rate.fixed.zip(self.alone(left));
+        !self.is_shared() || times.is_none_or(|(launch, alone)| launch < alone)
     }
 
     /// A larger launch, to tell its fixed cost from its work: as large as ends, at the

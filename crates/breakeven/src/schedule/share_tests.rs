@@ -36,25 +36,6 @@ fn schedule(tasks: usize, part: f64) -> Schedule {
     })
 }
 
-/// The first launch.
-fn first_launch(tasks: usize, part: f64) -> usize {
-    match schedule(tasks, part).gpu_turn(0, 0.0) {
-        GpuTurn::Run(span) => span.len(),
-        turn => panic!("{turn:?}"),
-    }
-}
-
-/// A task more than whole waves would take the workers as long as a wave.
-#[test]
-fn no_wave_of_the_workers_is_begun_for_a_few_tasks() {
-    for tasks in 1_000..1_040 {
-        assert_eq!((tasks - first_launch(tasks, 0.005)) % 8, 0, "{tasks}");
-    }
-    let slow =
-        (1_000..1_040).filter(|tasks| !(tasks - first_launch(*tasks, 0.1)).is_multiple_of(8));
-    assert!(slow.count() > 20, "a tenth of a task each is worth a wave");
-}
-
 /// A driver that was told that nothing is left returns, and never asks again.
 #[test]
 fn a_gpu_gets_the_tail_that_a_worker_gives_back_late() {

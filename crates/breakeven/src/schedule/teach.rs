@@ -193,7 +193,7 @@ impl Schedule {
         if !waited {
             // Where devices hinder each other, the places of first spans would look cheap.
             let seen = self.density.seen();
-            let tail = self.cpu.tail(self.setup.tuning);
+            let tail = self.cpu.tail();
             model.note_shape(operation, memory_per_task, &seen, tail, excess);
         }
         if let Some((way, took)) = way.take() {
@@ -270,9 +270,10 @@ impl Schedule {
     pub(super) fn weigh(&self, range: Range<usize>, found: Option<f64>) -> Option<usize> {
         let is_wide = range.len() * PLACES >= self.setup.tasks;
         let mean = self.density.mean_done();
+        let uneven = self.setup.tuning.uneven;
         let tasks = match self.knows_shape() {
             // Which of the tasks of a place it had, nobody knows.
-            _ if !is_wide && self.density.is_uneven(range.clone()) => found? / mean,
+            _ if !is_wide && self.density.is_uneven(range.clone(), uneven) => found? / mean,
             true => self.density.expected(range),
             false if is_wide || self.density.is_sampled(range.clone()) => {
                 self.density.work(range) / mean

@@ -82,7 +82,7 @@ impl Remembered {
     ) {
         if let Some(tail) = tail {
             let is_first = self.shape.tail == 0.0;
-            let part = if is_first { 1.0 } else { tuning.tail_step };
+            let part = if is_first { 1.0 } else { tuning.shape_step };
             self.shape.tail += part * (tail - self.shape.tail);
         }
         if seen.iter().all(Option::is_none) {
@@ -197,6 +197,6 @@ mod tests {
         };
         assert_eq!(tail(None), 0.0);
         assert_eq!([tail(Some(0.5)), tail(None)], [0.5, 0.5]);
-        assert!((tail(Some(0.0)) - 0.35).abs() < 1e-6);
+        assert!((tail(Some(0.0)) - 0.15).abs() < 1e-6);
     }
 }
