@@ -23,6 +23,7 @@ use crate::error::{DeviceError, Error};
 use crate::locked;
 use crate::plan::{Learned, Probe, Tuning};
 use crate::schedule::{GpuTurn, Mode, Schedule, Standing, until_look};
+use crate::store::saver;
 
 /// For how long a worker that waits for a device sleeps between two looks for work of
 /// its pool.
@@ -132,7 +133,7 @@ impl Request<'_> {
                 };
                 schedule.teach(&mut batch, &ended.names, ended.counts.cpu.tasks, took);
             });
-            shared.save_now_and_then();
+            saver::save(costs);
         }
         if let Some(energy) = energy {
             let batch = Measured {
