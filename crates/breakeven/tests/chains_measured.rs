@@ -120,6 +120,7 @@ fn counts_once(manager: &Manager) {
         let told = told.into_inner().unwrap();
         let is_within = |(done, all): &(usize, usize)| *all == 100 && done <= all;
         assert!(told.iter().all(is_within), "run {run}: {told:?}");
+        assert!(told.is_sorted(), "run {run} goes back: {told:?}");
         assert_eq!(told.last(), Some(&(100, 100)), "run {run}");
         assert_eq!(result.into_output().host().unwrap(), [8.0; 100]);
     }

@@ -2,38 +2,57 @@
 //!
 //! Where that is one device for all stages, the chain runs as any operator does: as a
 //! whole, its items on several devices at once where that pays. Where it is not, the stages
-//! run in parts that follow one another, each on its device, with the data in the host's
-//! memory between two parts: a part that a device fails at runs again, on the CPU, from
-//! there.
+//! run in parts that follow one another, each a batch of its own on its device, with the data in
+//! the host's memory between two parts: a part that a device fails at runs again, on the CPU,
+//! from there.
 //!
 //! What a stage takes is measured on the way: its first runs on each device go stage by stage.
 
+use std::slice::from_ref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
-use super::batch::Batch;
+use super::batch::{Batch, Options};
 use super::check::Check;
-use super::control::Verify;
+use super::control::{Unchecked, Verify};
 use super::executor::CpuExecutor;
 use super::items::Place;
-use super::parts::{ChainRun, Outcome, Parts};
+use super::quarantine::{self, Standing};
+use super::record::tell_chain;
+use super::result::{ExecuteError, ExecutionResult};
 use super::start::{Question, Start};
 use super::tensor_device::TensorDevice;
 use super::work::caught;
 use crate::error::Error;
-use crate::operator::{Operator, Stages};
+use crate::operator::{Operator, Stage, Stages};
 use crate::plan::{
     ChainCosts, Cost, Decision, ExecutionStrategy, GpuCosts, NextRun, Objective, OperationCosts,
     Placement, Tuning, estimate, profile_of,
 };
-use crate::tensor::{Element, Tensor};
+use crate::tensor::{Element, Tensor, shape};
+use crate::whole;
 
-/// How a chain runs.
-enum Route {
-    /// As one operator, by what its stages say of it where they do.
-    Whole(Option<(Placement, OperationCosts)>),
-    /// In parts, of the chain's stages or of the same with neighbours in one.
-    Parts(Parts, Stages),
+/// How a chain runs: as one operator, unless it has parts.
+#[derive(Default)]
+struct Route {
+    placement: Option<Placement>,
+    /// What it takes as one operator, by what its stages take.
+    costs: Option<OperationCosts>,
+    parts: Option<Parts>,
 }
+
+struct Parts {
+    /// The chain's stages, or the same with neighbours in one.
+    stages: Stages,
+    /// Of each stage the manager's GPU, none for the CPU.
+    gpus: Vec<Option<usize>>,
+    /// Stage by stage, to measure each.
+    is_measured: bool,
+}
+
+type Words<'t> = Tensor<'t, u32>;
+type Outcome<E> = Result<ExecutionResult<Tensor<'static, E>>, ExecuteError<Error>>;
 
 impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
     pub(super) fn run_chain<O: Operator + ?Sized>(
@@ -45,20 +64,35 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
     where
         V: Verify<Tensor<'static, O::Out>>,
     {
+        let started = Instant::now();
         let name = self.operation.unwrap_or_else(|| chain.name());
-        match self.route(name, stages, inputs, true)? {
-            Route::Whole(known) => {
-                let (placement, costs) = known.unzip();
-                let place = Place::Anywhere(costs);
-                let mut result = self.run_items(name, chain, inputs, place)?;
-                result.decision.placement = placement.map(Box::new);
-                Ok(result)
-            }
-            Route::Parts(parts, stages) => {
-                let inputs: Vec<_> = inputs.iter().map(|input| input.cast()).collect();
-                ChainRun::new(name, self, &stages).run(parts, &inputs)
-            }
-        }
+        let route = self.route(name, stages, inputs, true)?;
+        let Some(parts) = route.parts else {
+            let place = Place::Anywhere(route.costs);
+            let mut result = self.run_items(name, chain, inputs, place)?;
+            result.decision.placement = route.placement.map(Box::new);
+            return Ok(result);
+        };
+        let inputs: Vec<_> = inputs.iter().map(|input| input.cast()).collect();
+        let mut run = ChainRun {
+            batch: self,
+            started,
+            stages: parts.gpus.len(),
+            items: inputs.first().map_or(0, Tensor::batch),
+            ran: Vec::new(),
+            told: AtomicUsize::new(0),
+        };
+        let output = run.run(&parts, &inputs)?;
+        let all = run.ran.into_iter().map(|(_, batch)| batch).reduce(and);
+        let all = all.ok_or_else(no_stage)?;
+        let mut result = all.with_outputs(vec![output.cast()]);
+        result.strategy_used = super::explain::amounted_to(result.cpu.tasks, result.gpu.tasks);
+        result.execution_time = started.elapsed();
+        result.fallback_occurred = result.fallback.tasks > 0;
+        result.operation = name.to_owned();
+        result.decision.place(route.placement);
+        tell_chain(&result);
+        Ok(result)
     }
 
     /// What [`run_chain`](Self::run_chain) would decide now.
@@ -72,20 +106,14 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
     where
         V: Verify<Tensor<'static, O::Out>>,
     {
-        let decide = |place| self.decide_items(name, chain, inputs, place);
-        Ok(match self.route(name, stages, inputs, false)? {
-            Route::Whole(known) => {
-                let (placement, costs) = known.unzip();
-                let mut decision = decide(Place::Anywhere(costs))?;
-                decision.placement = placement.map(Box::new);
-                decision
-            }
-            Route::Parts(parts, _) => {
-                let mut decision = decide(Place::Anywhere(None))?;
-                decision.place(parts.placement);
-                decision
-            }
-        })
+        let route = self.route(name, stages, inputs, false)?;
+        let place = Place::Anywhere(route.costs);
+        let mut decision = self.decide_items(name, chain, inputs, place)?;
+        match route.parts {
+            Some(_) => decision.place(route.placement),
+            None => decision.placement = route.placement.map(Box::new),
+        }
+        Ok(decision)
     }
 
     /// Where the stages run, if that is to be decided and can be; `is_run` where that is
@@ -104,7 +132,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         // The outputs of the whole chain are what the program knows how to check.
         let is_checked = Check::of(&self.verify)?.fraction > 0.0;
         if manager.gpus.is_empty() || is_checked {
-            return Ok(Route::Whole(None));
+            return Ok(Route::default());
         }
         let shapes: Vec<&[usize]> = inputs.iter().map(|input| input.shape()).collect();
         stages.output_shapes(&shapes)?;
@@ -114,24 +142,18 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
             }
         }
         let question = self.question(name, self.profile(profile_of(stages.work(&shapes))), &[])?;
-        let tasks = question.workload.task_count;
-        let is_asked = question.strategy != ExecutionStrategy::Auto;
+        let (tasks, workers) = (question.workload.task_count, question.workers);
         let is_there = |gpu: &Arc<G>| inputs.iter().all(|input| gpu.has(input));
         let is_resident = !inputs.is_empty() && manager.gpus.iter().any(is_there);
         // An objective is weighed for the chain as a whole: stages are placed by time.
-        let counts_time = question.goal.objective == Objective::Time;
-        if tasks == 0 || is_asked || is_resident || !counts_time {
-            return Ok(Route::Whole(None));
-        }
-        let Some(costs) = manager.shared.costs(false) else {
-            return Ok(Route::Whole(None));
+        let is_free = question.strategy == ExecutionStrategy::Auto
+            && question.goal.objective == Objective::Time;
+        let costs = manager.shared.costs(false);
+        let Some(costs) = costs.filter(|_| is_free && tasks > 0 && !is_resident) else {
+            return Ok(Route::default());
         };
-        let workers = question.workers;
-        let Start { usable, names, .. } = Question {
-            tries: false,
-            ..question
-        }
-        .answer()?;
+        let tries = false;
+        let Start { usable, names, .. } = Question { tries, ..question }.answer()?;
         let count = manager.shared.chain_number(is_run);
         let tuning = Tuning::USUAL;
         // What a form of it takes, and what is to be done about that; `later` puts off when it
@@ -139,76 +161,250 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         let variant = |stages: &Stages, later: u64| {
             let steps = stages.steps(&shapes);
             let has_form = |gpu: usize, place: usize| {
-                let (gpu, step) = (&manager.gpus[usable[gpu]], &steps[place]);
-                matches!(
-                    caught(|| Ok(gpu.call_bytes(step.stage, &step.shapes()))),
-                    Ok(Some(_))
-                )
+                let (gpu, step) = (usable[gpu], &steps[place]);
+                let now = Instant::now();
+                let mut keys = manager.slots[gpu].suspects(step.stage.name());
+                let rests = |key: String| {
+                    matches!(quarantine::standing(&key, now, tries), Standing::Until(_))
+                };
+                let bytes = || Ok(manager.gpus[gpu].call_bytes(step.stage, &step.shapes()));
+                !keys.any(rests) && matches!(caught(bytes), Ok(Some(_)))
             };
             let costs = costs.of_chain(stages, &shapes, &names, workers, has_form);
-            let choice = costs.next_run(count.wrapping_add(later), tuning)?;
-            Some((stages.clone(), costs, choice))
+            let next = costs.next_run(count.wrapping_add(later), tuning)?;
+            Some((stages.clone(), costs, next))
         };
         let Some(separate) = variant(stages, 0) else {
-            return Ok(Route::Whole(None));
+            return Ok(Route::default());
         };
         let fused = stages.fused().filter(|_| !separate.2.is_measured);
         let fused = fused.and_then(|fused| variant(fused, tuning.chain_measured_every / 2));
-        let predicted = |choice: &NextRun| choice.placement.as_ref().map(|all| all.predicted_ns);
-        let is_fused = fused.as_ref().is_some_and(|(_, _, fused)| {
-            let gains = predicted(fused) < predicted(&separate.2);
-            match fused.is_measured {
-                true => fused.is_worth(predicted(&separate.2), tuning),
-                false => gains,
-            }
+        let predicted = |next: &NextRun| next.placement.as_ref().map(|all| all.predicted_ns);
+        let is_fused = fused.as_ref().is_some_and(|(.., fused)| {
+            let both = predicted(fused).zip(predicted(&separate.2));
+            both.map_or(fused.is_measured, |(own, other)| match fused.is_measured {
+                true => own <= tuning.chain_worth_measuring * other,
+                false => own < other,
+            })
         });
-        let (stages, costs, choice) = fused.filter(|_| is_fused).unwrap_or(separate);
-        if let Some(placement) = &choice.placement
-            && placement.is_uniform()
-            && !choice.is_measured
-            && !is_fused
-        {
-            let costs = as_one(&costs, placement, tasks, workers);
-            return Ok(Route::Whole(Some((placement.clone(), costs))));
-        }
+        let (stages, costs, next) = fused.filter(|_| is_fused).unwrap_or(separate);
+        let uniform = next.placement.as_ref().filter(|all| all.is_uniform());
+        let as_one = uniform.filter(|_| !next.is_measured && !is_fused);
+        let as_one = as_one.map(|placement| as_one_costs(&costs, placement, tasks, workers));
         let gpu = |device: &usize| device.checked_sub(1).map(|gpu| usable[gpu]);
-        let parts = Parts {
-            gpus: choice.devices.iter().map(gpu).collect(),
-            placement: choice.placement,
-            apart: choice.is_measured,
-        };
-        Ok(Route::Parts(parts, stages))
+        let parts = as_one.is_none().then(|| Parts {
+            stages,
+            gpus: next.devices.iter().map(gpu).collect(),
+            is_measured: next.is_measured,
+        });
+        Ok(Route {
+            placement: next.placement,
+            costs: as_one,
+            parts,
+        })
     }
 }
 
 /// What the whole takes on each device, by what its stages take; as sure as the stage that
 /// was seen least.
-fn as_one(
+fn as_one_costs(
     costs: &ChainCosts,
     placement: &Placement,
     tasks: usize,
     workers: usize,
 ) -> OperationCosts {
-    let of_device = |device: usize| {
-        let each = placement.alone[device].predicted_ns? / tasks.max(1) as f64;
-        let at_once = if device == 0 { workers } else { 1 };
+    let mut devices = placement.alone.iter().enumerate().map(|(device, alone)| {
         let stages = costs.stages.iter().filter_map(|stage| stage.times[device]);
         let observations = stages.map(|time| time.observations).min().unwrap_or(0);
         let seen = if observations > 0 { tasks as u64 } else { 0 };
+        let at_once = if device == 0 { workers } else { 1 };
         Some(Cost {
             observations,
             fewest: seen,
             most: seen,
-            ..estimate(0.0, each, 0.0, at_once)
+            ..estimate(0.0, alone.predicted_ns? / tasks as f64, 0.0, at_once)
         })
-    };
-    let gpus = (1..costs.devices.len()).map(|device| GpuCosts {
-        cost: of_device(device),
-        ..GpuCosts::default()
     });
     OperationCosts {
-        cpu: of_device(0),
-        gpus: gpus.collect(),
+        cpu: devices.next().flatten(),
+        gpus: devices
+            .map(|cost| GpuCosts {
+                cost,
+                ..GpuCosts::default()
+            })
+            .collect(),
         ..OperationCosts::default()
     }
+}
+
+/// A chain that runs in parts.
+struct ChainRun<'r, 'm, C, G, V> {
+    batch: &'r Batch<'m, C, G, V>,
+    started: Instant,
+    stages: usize,
+    /// Items of the chain: a measurement may have fewer.
+    items: usize,
+    /// The batches that it came to, and of how many stages each was.
+    ran: Vec<(usize, ExecutionResult<Words<'static>>)>,
+    /// The most items that were reported as done: what runs again is not reported again.
+    told: AtomicUsize,
+}
+
+impl<C: CpuExecutor, G: TensorDevice, V> ChainRun<'_, '_, C, G, V> {
+    fn run(
+        &mut self,
+        parts: &Parts,
+        inputs: &[Words<'_>],
+    ) -> Result<Words<'static>, ExecuteError<Error>> {
+        let (mut output, mut end) = (None::<Words<'static>>, 0);
+        for alike in parts.gpus.chunk_by(|one, other| one == other) {
+            let (first, gpu, before) = (end, alike[0], self.ran.len());
+            end += alike.len();
+            let part = parts.stages.part(first..end);
+            let given = output.as_ref().map_or(inputs, from_ref);
+            let done = match gpu {
+                None => self.follow(part.iter(), given, &Place::Cpu).map(Some),
+                Some(gpu) => self.stay_on(gpu, &part, given, parts.is_measured),
+            };
+            output = Some(match (gpu, done) {
+                (_, Ok(Some(output))) => output,
+                (None, Err(error)) | (_, Err(error @ ExecuteError::Stopped { .. })) => {
+                    return Err(error);
+                }
+                // What was between two stages may be lost with the device: all of the part runs
+                // again as one, and is counted then.
+                (gpu, _) => {
+                    self.ran.truncate(before);
+                    let place = gpu.map_or(Place::Cpu, Place::Gpu);
+                    self.follow([&part as &Stage].into_iter(), given, &place)?
+                }
+            });
+        }
+        Ok(output.ok_or_else(no_stage)?)
+    }
+
+    /// Runs operators there, each on the output of the one before.
+    fn follow<'s>(
+        &mut self,
+        operators: impl Iterator<Item = &'s Stage>,
+        inputs: &[Words<'_>],
+        place: &Place,
+    ) -> Result<Words<'static>, ExecuteError<Error>> {
+        let mut output = None::<Words<'static>>;
+        for operator in operators {
+            let given = output.as_ref().map_or(inputs, from_ref);
+            let these = operator.stages().map_or(1, |stages| stages.iter().len());
+            let before: usize = self.ran.iter().map(|(stages, _)| stages).sum();
+            // Of a measurement with fewer items nothing is reported.
+            let is_all = given.first().map_or(0, Tensor::batch) == self.items;
+            let outer = self.batch.progress.filter(|_| is_all);
+            let (all, told) = (self.stages, &self.told);
+            // Items that would be done if all stages did a part of them at once.
+            let tell = |done: usize, items: usize| {
+                let done = (before * items + these * done) / all.max(1);
+                let most = told.fetch_max(done, Ordering::Relaxed).max(done);
+                if let Some(outer) = outer {
+                    outer(most, items);
+                }
+            };
+            let progress: &(dyn Fn(usize, usize) + Sync) = &tell;
+            let options = self.batch.options;
+            let left = |time: Duration| time.saturating_sub(self.started.elapsed());
+            let batch = Batch {
+                manager: self.batch.manager,
+                operation: None,
+                options: Options {
+                    workload: None,
+                    deadline: options.deadline.map(left),
+                    ..options
+                },
+                cancel: self.batch.cancel,
+                progress: outer.map(|_| progress),
+                verify: Unchecked,
+            };
+            let given: Vec<&Words<'_>> = given.iter().collect();
+            let result = batch.run_items(operator.name(), operator, &given, place.clone())?;
+            output = Some(result.outputs[0].clone());
+            self.ran.push((these, result));
+        }
+        Ok(output.ok_or_else(no_stage)?)
+    }
+
+    /// Runs the stages one by one with the data on the GPU, and learns what each takes and
+    /// what the transfers do. None if not all items fit its memory: then it is learned from some
+    /// of them if it is to be measured.
+    fn stay_on(
+        &mut self,
+        gpu: usize,
+        stages: &Stages,
+        inputs: &[Words<'_>],
+        is_measured: bool,
+    ) -> Result<Option<Words<'static>>, ExecuteError<Error>> {
+        let manager = self.batch.manager;
+        let (device, spec) = (&*manager.gpus[gpu], manager.slots[gpu].known());
+        let items = inputs.first().map_or(0, Tensor::batch);
+        let shapes: Vec<&[usize]> = inputs.iter().map(Tensor::shape).collect();
+        let needed = caught(|| Ok(device.call_bytes(stages, &shapes))).map_err(Error::from)?;
+        let (needed, free) = (needed.unwrap_or(0), spec.free_bytes().unwrap_or(u64::MAX));
+        let fits = match needed > free {
+            true if is_measured => whole(items as f64 * free as f64 / needed as f64 / 2.0),
+            true => 0,
+            false => items,
+        };
+        if fits == 0 {
+            return Ok(None);
+        }
+        let sent = Instant::now();
+        let mut copies = Vec::with_capacity(inputs.len());
+        for input in inputs {
+            let part = input.items(0..fits)?;
+            let values = input.host().map_err(Error::from)?;
+            let copy = Tensor::new(&values[..part.len()], part.shape())?;
+            caught(|| device.bring(&copy)).map_err(Error::from)?;
+            copies.push(copy);
+        }
+        let sent = sent.elapsed();
+        let output = self.follow(stages.iter(), &copies, &Place::Gpu(gpu))?;
+        let was_there = device.has(&output);
+        let fetched = Instant::now();
+        caught(|| output.host().map(drop)).map_err(Error::from)?;
+        let fetched = fetched.elapsed();
+        if let Some(costs) = manager.shared.costs(false).filter(|_| was_there) {
+            let bytes = copies.iter().map(|copy| shape::bytes(copy.shape())).sum();
+            costs.moved(true, &spec.name, bytes, sent);
+            let bytes = shape::bytes(output.shape());
+            costs.moved(false, &spec.name, bytes, fetched);
+        }
+        Ok((fits == items).then_some(output))
+    }
+}
+
+fn no_stage() -> Error {
+    Error::invalid("a chain of no stage")
+}
+
+/// A batch, and then the next one.
+fn and<T>(mut all: ExecutionResult<T>, next: ExecutionResult<T>) -> ExecutionResult<T> {
+    all.cpu = all.cpu.plus(next.cpu);
+    all.gpu = all.gpu.plus(next.gpu);
+    for gpu in next.gpus {
+        match (all.gpus.iter_mut()).find(|known| known.device == gpu.device) {
+            Some(known) => {
+                known.share = known.share.plus(gpu.share);
+                known.fallback_tasks += gpu.fallback_tasks;
+                known.errors.extend(gpu.errors);
+            }
+            None => all.gpus.push(gpu),
+        }
+    }
+    all.errors.extend(next.errors);
+    let is_new = |left_out: &_| !all.left_out.contains(left_out);
+    let new: Vec<_> = next.left_out.into_iter().filter(is_new).collect();
+    all.left_out.extend(new);
+    all.fallback.tasks += next.fallback.tasks;
+    all.fallback.failed_spans += next.fallback.failed_spans;
+    all.fallback.delay = all.fallback.delay.max(next.fallback.delay);
+    all.fallback.fits = all.fallback.fits.or(next.fallback.fits);
+    all.recalled += next.recalled;
+    all
 }

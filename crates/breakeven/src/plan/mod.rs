@@ -12,7 +12,6 @@ mod forecast;
 mod heuristics;
 mod kept;
 mod machine;
-mod next_run;
 mod objective;
 mod pieces;
 mod placement;
@@ -42,12 +41,11 @@ pub(crate) use draws::Draws;
 pub(crate) use forecast::level;
 pub use heuristics::ProfilingHeuristics;
 pub use machine::{GpuSpec, Machine, Power};
-pub use next_run::NextRun;
 pub use objective::{Goal, Objective, Resource};
 pub(crate) use pieces::{Further, pieces};
 pub use placement::{
-    Alone, ChainCosts, DeviceLinks, Leg, Move, PlacedStage, Placement, StageCosts, StageTime,
-    TransferTime,
+    Alone, ChainCosts, DeviceLinks, Leg, Move, NextRun, PlacedStage, Placement, StageCosts,
+    StageTime, TransferTime,
 };
 pub use prices::{Price, Prices};
 pub use rates::costs_from_rates;

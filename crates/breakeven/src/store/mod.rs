@@ -21,7 +21,7 @@ pub(crate) mod saver;
 mod tests;
 
 pub(crate) use cache_file::{CacheFile, Cached};
-pub(crate) use chain::{Transfer, without_transfers};
+pub(crate) use chain::without_transfers;
 
 pub use cache_file::{CostsWarning, CostsWarningKind};
 pub use costs::Costs;
