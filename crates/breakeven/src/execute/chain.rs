@@ -24,14 +24,13 @@ use super::result::{ExecuteError, ExecutionResult};
 use super::start::{Question, Start};
 use super::tensor_device::TensorDevice;
 use super::work::caught;
-use crate::error::Error;
+use crate::error::{DeviceError, DeviceErrorKind, Error};
 use crate::operator::{Operator, Stage, Stages};
 use crate::plan::{
     ChainCosts, Cost, Decision, ExecutionStrategy, GpuCosts, NextRun, Objective, OperationCosts,
     Placement, Tuning, estimate, profile_of,
 };
 use crate::tensor::{Element, Tensor, shape};
-use crate::whole;
 
 /// How a chain runs: as one operator, unless it has parts.
 #[derive(Default)]
@@ -39,16 +38,9 @@ struct Route {
     placement: Option<Placement>,
     /// What it takes as one operator, by what its stages take.
     costs: Option<OperationCosts>,
-    parts: Option<Parts>,
-}
-
-struct Parts {
-    /// The chain's stages, or the same with neighbours in one.
-    stages: Stages,
-    /// Of each stage the manager's GPU, none for the CPU.
-    gpus: Vec<Option<usize>>,
-    /// Stage by stage, to measure each.
-    is_measured: bool,
+    /// The chain's stages, or the same with neighbours in one, and the manager's GPU of each,
+    /// none for the CPU.
+    parts: Option<(Stages, Vec<Option<usize>>)>,
 }
 
 type Words<'t> = Tensor<'t, u32>;
@@ -67,7 +59,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         let started = Instant::now();
         let name = self.operation.unwrap_or_else(|| chain.name());
         let route = self.route(name, stages, inputs, true)?;
-        let Some(parts) = route.parts else {
+        let Some((stages, gpus)) = route.parts else {
             let place = Place::Anywhere(route.costs);
             let mut result = self.run_items(name, chain, inputs, place)?;
             result.decision.placement = route.placement.map(Box::new);
@@ -77,13 +69,12 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         let mut run = ChainRun {
             batch: self,
             started,
-            stages: parts.gpus.len(),
-            items: inputs.first().map_or(0, Tensor::batch),
+            stages: gpus.len(),
             ran: Vec::new(),
             told: AtomicUsize::new(0),
         };
-        let output = run.run(&parts, &inputs)?;
-        let all = run.ran.into_iter().map(|(_, batch)| batch).reduce(and);
+        let output = run.run(&stages, &gpus, &inputs)?;
+        let all = run.ran.into_iter().reduce(and);
         let all = all.ok_or_else(no_stage)?;
         let mut result = all.with_outputs(vec![output.cast()]);
         result.strategy_used = super::explain::amounted_to(result.cpu.tasks, result.gpu.tasks);
@@ -168,7 +159,8 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
                     matches!(quarantine::standing(&key, now, tries), Standing::Until(_))
                 };
                 let bytes = || Ok(manager.gpus[gpu].call_bytes(step.stage, &step.shapes()));
-                !keys.any(rests) && matches!(caught(bytes), Ok(Some(_)))
+                let free = manager.slots[gpu].known().free_bytes().unwrap_or(u64::MAX);
+                !keys.any(rests) && matches!(caught(bytes), Ok(Some(bytes)) if bytes <= free)
             };
             let costs = costs.of_chain(stages, &shapes, &names, workers, has_form);
             let next = costs.next_run(count.wrapping_add(later), tuning)?;
@@ -192,11 +184,8 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         let as_one = uniform.filter(|_| !next.is_measured && !is_fused);
         let as_one = as_one.map(|placement| as_one_costs(&costs, placement, tasks, workers));
         let gpu = |device: &usize| device.checked_sub(1).map(|gpu| usable[gpu]);
-        let parts = as_one.is_none().then(|| Parts {
-            stages,
-            gpus: next.devices.iter().map(gpu).collect(),
-            is_measured: next.is_measured,
-        });
+        let gpus = || next.devices.iter().map(gpu).collect();
+        let parts = as_one.is_none().then(|| (stages, gpus()));
         Ok(Route {
             placement: next.placement,
             costs: as_one,
@@ -242,66 +231,66 @@ struct ChainRun<'r, 'm, C, G, V> {
     batch: &'r Batch<'m, C, G, V>,
     started: Instant,
     stages: usize,
-    /// Items of the chain: a measurement may have fewer.
-    items: usize,
-    /// The batches that it came to, and of how many stages each was.
-    ran: Vec<(usize, ExecutionResult<Words<'static>>)>,
+    /// The batches that it came to, one for each stage.
+    ran: Vec<ExecutionResult<()>>,
     /// The most items that were reported as done: what runs again is not reported again.
     told: AtomicUsize,
 }
 
 impl<C: CpuExecutor, G: TensorDevice, V> ChainRun<'_, '_, C, G, V> {
+    /// Runs the stages, each on the manager's GPU at that place, or on the CPU.
     fn run(
         &mut self,
-        parts: &Parts,
+        stages: &Stages,
+        gpus: &[Option<usize>],
         inputs: &[Words<'_>],
     ) -> Result<Words<'static>, ExecuteError<Error>> {
-        let (mut output, mut end) = (None::<Words<'static>>, 0);
-        for alike in parts.gpus.chunk_by(|one, other| one == other) {
-            let (first, gpu, before) = (end, alike[0], self.ran.len());
-            end += alike.len();
-            let part = parts.stages.part(first..end);
+        let stages: Vec<&Stage> = stages.iter().collect();
+        let mut output = None::<Words<'static>>;
+        for alike in gpus.chunk_by(|one, other| one == other) {
+            let (first, gpu) = (self.ran.len(), alike[0]);
+            let part = &stages[first..first + alike.len()];
             let given = output.as_ref().map_or(inputs, from_ref);
+            let place = gpu.map_or(Place::Cpu, Place::Gpu);
             let done = match gpu {
-                None => self.follow(part.iter(), given, &Place::Cpu).map(Some),
-                Some(gpu) => self.stay_on(gpu, &part, given, parts.is_measured),
+                Some(gpu) => self.stay_on(gpu, part, given),
+                None => self.follow(part, given, &place),
             };
             output = Some(match (gpu, done) {
-                (_, Ok(Some(output))) => output,
+                (_, Ok(output)) => output,
                 (None, Err(error)) | (_, Err(error @ ExecuteError::Stopped { .. })) => {
                     return Err(error);
                 }
                 // What was between two stages may be lost with the device: all of the part runs
-                // again as one, and is counted then.
-                (gpu, _) => {
-                    self.ran.truncate(before);
-                    let place = gpu.map_or(Place::Cpu, Place::Gpu);
-                    self.follow([&part as &Stage].into_iter(), given, &place)?
+                // again, from the host's memory.
+                (Some(gpu), Err(_)) => {
+                    self.ran.truncate(first);
+                    let again = self.follow(part, given, &place);
+                    if matches!(&again, Err(ExecuteError::Device { error, .. }) if is_fault(error))
+                    {
+                        self.leave_alone(gpu, part[self.ran.len() - first]);
+                    }
+                    again?
                 }
             });
         }
         Ok(output.ok_or_else(no_stage)?)
     }
 
-    /// Runs operators there, each on the output of the one before.
-    fn follow<'s>(
+    /// Runs stages there, each on the output of the one before.
+    fn follow(
         &mut self,
-        operators: impl Iterator<Item = &'s Stage>,
+        stages: &[&Stage],
         inputs: &[Words<'_>],
         place: &Place,
     ) -> Result<Words<'static>, ExecuteError<Error>> {
         let mut output = None::<Words<'static>>;
-        for operator in operators {
-            let given = output.as_ref().map_or(inputs, from_ref);
-            let these = operator.stages().map_or(1, |stages| stages.iter().len());
-            let before: usize = self.ran.iter().map(|(stages, _)| stages).sum();
-            // Of a measurement with fewer items nothing is reported.
-            let is_all = given.first().map_or(0, Tensor::batch) == self.items;
-            let outer = self.batch.progress.filter(|_| is_all);
-            let (all, told) = (self.stages, &self.told);
+        for stage in stages {
+            let (before, all, told) = (self.ran.len(), self.stages, &self.told);
             // Items that would be done if all stages did a part of them at once.
+            let outer = self.batch.progress;
             let tell = |done: usize, items: usize| {
-                let done = (before * items + these * done) / all.max(1);
+                let done = (before * items + done) / all;
                 let most = told.fetch_max(done, Ordering::Relaxed).max(done);
                 if let Some(outer) = outer {
                     outer(most, items);
@@ -322,61 +311,65 @@ impl<C: CpuExecutor, G: TensorDevice, V> ChainRun<'_, '_, C, G, V> {
                 progress: outer.map(|_| progress),
                 verify: Unchecked,
             };
+            let given = output.as_ref().map_or(inputs, from_ref);
             let given: Vec<&Words<'_>> = given.iter().collect();
-            let result = batch.run_items(operator.name(), operator, &given, place.clone())?;
-            output = Some(result.outputs[0].clone());
-            self.ran.push((these, result));
+            let result = batch.run_items(stage.name(), *stage, &given, place.clone())?;
+            if let Place::Gpu(gpu) = *place
+                && result.gpu.tasks == 0
+                && result.errors.iter().any(is_fault)
+            {
+                self.leave_alone(gpu, *stage);
+            }
+            let (mut outputs, result) = result.into_outputs();
+            output = outputs.pop();
+            self.ran.push(result);
         }
         Ok(output.ok_or_else(no_stage)?)
     }
 
-    /// Runs the stages one by one with the data on the GPU, and learns what each takes and
-    /// what the transfers do. None if not all items fit its memory: then it is learned from some
-    /// of them if it is to be measured.
+    /// A GPU that did nothing of a stage is not measured at it, and would be tried each time.
+    fn leave_alone(&self, gpu: usize, stage: &Stage) {
+        let manager = self.batch.manager;
+        let [_, of_stage] = manager.slots[gpu].keys(stage.name());
+        let back_off = manager.config.back_off;
+        quarantine::failed(&of_stage, back_off, self.started, Instant::now());
+    }
+
+    /// Runs stages with the data on the GPU, and learns what the transfers take.
     fn stay_on(
         &mut self,
         gpu: usize,
-        stages: &Stages,
+        stages: &[&Stage],
         inputs: &[Words<'_>],
-        is_measured: bool,
-    ) -> Result<Option<Words<'static>>, ExecuteError<Error>> {
+    ) -> Result<Words<'static>, ExecuteError<Error>> {
         let manager = self.batch.manager;
-        let (device, spec) = (&*manager.gpus[gpu], manager.slots[gpu].known());
-        let items = inputs.first().map_or(0, Tensor::batch);
-        let shapes: Vec<&[usize]> = inputs.iter().map(Tensor::shape).collect();
-        let needed = caught(|| Ok(device.call_bytes(stages, &shapes))).map_err(Error::from)?;
-        let (needed, free) = (needed.unwrap_or(0), spec.free_bytes().unwrap_or(u64::MAX));
-        let fits = match needed > free {
-            true if is_measured => whole(items as f64 * free as f64 / needed as f64 / 2.0),
-            true => 0,
-            false => items,
-        };
-        if fits == 0 {
-            return Ok(None);
-        }
+        let device = &*manager.gpus[gpu];
         let sent = Instant::now();
         let mut copies = Vec::with_capacity(inputs.len());
         for input in inputs {
-            let part = input.items(0..fits)?;
             let values = input.host().map_err(Error::from)?;
-            let copy = Tensor::new(&values[..part.len()], part.shape())?;
+            let copy = Tensor::new(values, input.shape())?;
             caught(|| device.bring(&copy)).map_err(Error::from)?;
             copies.push(copy);
         }
         let sent = sent.elapsed();
-        let output = self.follow(stages.iter(), &copies, &Place::Gpu(gpu))?;
+        let output = self.follow(stages, &copies, &Place::Gpu(gpu))?;
         let was_there = device.has(&output);
         let fetched = Instant::now();
         caught(|| output.host().map(drop)).map_err(Error::from)?;
         let fetched = fetched.elapsed();
         if let Some(costs) = manager.shared.costs(false).filter(|_| was_there) {
+            let name = manager.slots[gpu].known().name;
             let bytes = copies.iter().map(|copy| shape::bytes(copy.shape())).sum();
-            costs.moved(true, &spec.name, bytes, sent);
-            let bytes = shape::bytes(output.shape());
-            costs.moved(false, &spec.name, bytes, fetched);
+            costs.moved(true, &name, bytes, sent);
+            costs.moved(false, &name, shape::bytes(output.shape()), fetched);
         }
-        Ok((fits == items).then_some(output))
+        Ok(output)
     }
+}
+
+fn is_fault(error: &DeviceError) -> bool {
+    error.kind != DeviceErrorKind::Refused
 }
 
 fn no_stage() -> Error {
@@ -384,7 +377,7 @@ fn no_stage() -> Error {
 }
 
 /// A batch, and then the next one.
-fn and<T>(mut all: ExecutionResult<T>, next: ExecutionResult<T>) -> ExecutionResult<T> {
+fn and(mut all: ExecutionResult<()>, next: ExecutionResult<()>) -> ExecutionResult<()> {
     all.cpu = all.cpu.plus(next.cpu);
     all.gpu = all.gpu.plus(next.gpu);
     for gpu in next.gpus {

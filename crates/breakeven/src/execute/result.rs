@@ -72,7 +72,7 @@ pub struct LeftOut {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Share {
     /// Tasks whose outputs are its. An item of a chain that runs in parts counts once for
-    /// each stage that ran apart.
+    /// each of its stages.
     pub tasks: usize,
     /// Spans: pieces of work of a CPU worker, launches of a GPU.
     pub spans: usize,

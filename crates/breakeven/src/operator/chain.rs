@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::marker::PhantomData;
-use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 #[cfg(feature = "gpu")]
@@ -193,11 +192,6 @@ impl Stages {
         self.list.iter().map(|stage| &**stage)
     }
 
-    /// Some of them.
-    pub(crate) fn part(&self, range: Range<usize>) -> Self {
-        Self::of(self.list[range].iter().cloned())
-    }
-
     /// The same with neighbours in one that have such a form; none where none have.
     pub fn fused(&self) -> Option<&Self> {
         let fuse = || {
@@ -205,7 +199,8 @@ impl Stages {
             let (mut parts, mut place) = (Vec::new(), 0);
             while let Some(stage) = all.get(place) {
                 let fused = stage.fused(&all[place + 1..]);
-                let (part, more) = fused.unwrap_or_else(|| (self.part(place..place + 1), 0));
+                let alone = || (Self::of([Arc::clone(&self.list[place])]), 0);
+                let (part, more) = fused.unwrap_or_else(alone);
                 parts.push(part);
                 place += 1 + more;
             }

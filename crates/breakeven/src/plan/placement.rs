@@ -19,7 +19,7 @@ pub struct ChainCosts {
 }
 
 /// A device, and what moving data to it and from it takes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct DeviceLinks {
     /// Its id; `cpu`.
     pub device: String,
@@ -27,17 +27,6 @@ pub struct DeviceLinks {
     pub up: TransferTime,
     /// From it to the host's memory.
     pub down: TransferTime,
-}
-
-impl DeviceLinks {
-    /// The CPU's: its memory is the host's.
-    pub(crate) fn cpu() -> Self {
-        Self {
-            device: "cpu".to_owned(),
-            up: TransferTime::default(),
-            down: TransferTime::default(),
-        }
-    }
 }
 
 /// What a transfer takes: `fixed + bytes × per_byte`.
@@ -50,6 +39,14 @@ pub struct TransferTime {
 }
 
 impl TransferTime {
+    /// At so many bytes per second; no time where that is not known.
+    pub(crate) fn at_rate(bytes_per_s: Option<f64>) -> Self {
+        Self {
+            fixed_ns: 0.0,
+            per_byte_ns: bytes_per_s.map_or(0.0, |rate| 1e9 / rate),
+        }
+    }
+
     /// That of so many bytes, ns.
     pub fn of(&self, bytes: u64) -> f64 {
         self.fixed_ns + bytes as f64 * self.per_byte_ns
@@ -167,11 +164,7 @@ impl ChainCosts {
             }
         });
         let gpus = machine.gpus.iter().map(|gpu| {
-            let rate = gpu.transfer_bytes_per_s.get();
-            let link = TransferTime {
-                fixed_ns: 0.0,
-                per_byte_ns: rate.map_or(0.0, |rate| 1e9 / rate),
-            };
+            let link = TransferTime::at_rate(gpu.transfer_bytes_per_s.get());
             DeviceLinks {
                 device: gpu.name.clone(),
                 up: link,
@@ -326,10 +319,7 @@ impl ChainCosts {
             times.any(|time| time.is_none_or(is_first))
         };
         if let Some(device) = (0..self.devices.len()).find(is_new) {
-            return Some(NextRun {
-                placement: None,
-                ..all_on(device)
-            });
+            return Some(all_on(device));
         }
         let best = run(self.best()?, false);
         let most = tuning.chain_worth_measuring * best.placement.as_ref()?.predicted_ns;

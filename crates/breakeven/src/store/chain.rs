@@ -75,26 +75,26 @@ impl Costs {
         let transfer = |way: &str, gpu: &str, rate: fn(&Peak) -> Option<f64>| {
             let peak = peaks.iter().find(|peak| peak.device == gpu).and_then(rate);
             let seen = self.lookup(way, BLOCK as usize, &[gpu], 1).gpu(0).cost;
-            seen.map_or_else(
-                || TransferTime {
-                    fixed_ns: 0.0,
-                    per_byte_ns: peak.map_or(0.0, |rate| 1e9 / rate),
-                },
-                |cost| TransferTime {
-                    fixed_ns: cost.fixed_ns,
-                    per_byte_ns: cost.per_task_ns / BLOCK as f64,
-                },
-            )
+            let measured = seen.map(|cost| TransferTime {
+                fixed_ns: cost.fixed_ns,
+                per_byte_ns: cost.per_task_ns / BLOCK as f64,
+            });
+            measured.unwrap_or_else(|| TransferTime::at_rate(peak))
         };
         let links = names.iter().map(|gpu| DeviceLinks {
             device: gpu.clone(),
             up: transfer(UPLOAD, gpu, |peak| peak.upload_bytes_per_s),
             down: transfer(DOWNLOAD, gpu, |peak| peak.download_bytes_per_s),
         });
+        // The CPU's memory is the host's.
+        let cpu = DeviceLinks {
+            device: "cpu".to_owned(),
+            ..DeviceLinks::default()
+        };
         let input_bytes = inputs.iter().map(|input| shape::bytes(input));
         let steps = stages.steps(inputs);
         ChainCosts {
-            devices: iter::once(DeviceLinks::cpu()).chain(links).collect(),
+            devices: iter::once(cpu).chain(links).collect(),
             input_bytes: input_bytes.fold(0, u64::saturating_add),
             stages: steps.iter().enumerate().map(of_stage).collect(),
         }

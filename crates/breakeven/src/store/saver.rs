@@ -14,7 +14,8 @@ use crate::locked;
 /// What is learned in that time is saved at once.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Time between two saves over the time that one takes, up to [`LONGEST`].
+/// Time between two saves over the time that one takes, up to [`LONGEST`], which is also the time
+/// after one that failed.
 const PAUSE: u32 = 100;
 const LONGEST: Duration = Duration::from_secs(60);
 
@@ -34,13 +35,19 @@ struct Saver {
     is_saving: bool,
 }
 
-static SAVER: Mutex<Saver> = Mutex::new(Saver {
-    process: 0,
-    waiting: Vec::new(),
-    is_asked: false,
-    is_saving: false,
-});
+static SAVER: Mutex<Saver> = Mutex::new(Saver::of(0));
 static CHANGED: Condvar = Condvar::new();
+
+impl Saver {
+    const fn of(process: u32) -> Self {
+        Self {
+            process,
+            waiting: Vec::new(),
+            is_asked: false,
+            is_saving: false,
+        }
+    }
+}
 
 /// Has the model saved within a second or so.
 pub(crate) fn save(costs: &Arc<Costs>) {
@@ -71,12 +78,7 @@ fn start(saver: &mut Saver) {
     if saver.process == 0 {
         at_exit(flush_at_exit);
     }
-    *saver = Saver {
-        process: std::process::id(),
-        waiting: Vec::new(),
-        is_asked: false,
-        is_saving: false,
-    };
+    *saver = Saver::of(std::process::id());
     let thread = std::thread::Builder::new().name("breakeven-save".to_owned());
     if let Err(error) = thread.spawn(run) {
         log::warn!("no thread to keep what is learned: {error}");
@@ -87,18 +89,21 @@ fn start(saver: &mut Saver) {
 fn run() {
     let mut pause = EVERY;
     loop {
-        let saver = wait(locked(&SAVER), None, |saver| saver.waiting.is_empty());
-        let mut saver = wait(saver, Some(pause), |saver| !saver.is_asked);
+        let saver = wait(locked(&SAVER), Duration::MAX, |saver| {
+            saver.waiting.is_empty()
+        });
+        let mut saver = wait(saver, pause, |saver| !saver.is_asked);
         let all = std::mem::take(&mut saver.waiting);
         (saver.is_asked, saver.is_saving) = (false, true);
         drop(saver);
-        let begun = Instant::now();
+        let (begun, mut least) = (Instant::now(), EVERY);
         for costs in all {
             if let Err(error) = costs.save() {
                 log::warn!("what was learned was not kept: {error}");
+                least = LONGEST;
             }
         }
-        pause = (PAUSE * begun.elapsed()).clamp(EVERY, LONGEST);
+        pause = (PAUSE * begun.elapsed()).clamp(least, LONGEST);
         locked(&SAVER).is_saving = false;
         CHANGED.notify_all();
     }
@@ -113,7 +118,7 @@ fn flush(within: Duration) {
     saver.is_asked = !saver.waiting.is_empty();
     CHANGED.notify_all();
     let is_busy = |saver: &Saver| saver.is_saving || !saver.waiting.is_empty();
-    drop(wait(saver, Some(within), is_busy));
+    drop(wait(saver, within, is_busy));
 }
 
 extern "C" fn flush_at_exit() {
@@ -123,10 +128,9 @@ extern "C" fn flush_at_exit() {
 /// Waits while that is so, for so long at the most.
 fn wait(
     saver: MutexGuard<'_, Saver>,
-    most: Option<Duration>,
+    most: Duration,
     mut is_so: impl FnMut(&Saver) -> bool,
 ) -> MutexGuard<'_, Saver> {
-    let most = most.unwrap_or(Duration::MAX);
     let waited = CHANGED.wait_timeout_while(saver, most, |saver| is_so(saver));
     waited.unwrap_or_else(PoisonError::into_inner).0
 }
