@@ -105,11 +105,7 @@ fn a_child_of_a_fork_keeps_what_it_learns() {
     let costs = Arc::new(Costs::load(&path).0);
     let manager =
         StrategyManager::cpu_only(Arc::new(RayonCpu::current())).with_costs(Arc::clone(&costs));
-    let learn = |operation: &str| {
-        manager
-            .operation(operation)
-            .map(&[1, 2, 3], |task| task + 1)
-    };
+    let learn = |operation: &str| manager.operation(operation).map([1, 2, 3], |task| task + 1);
     // Something is learned and not saved yet.
     learn("parent").expect("a batch");
     in_a_child(|| {
