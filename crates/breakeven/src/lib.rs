@@ -34,6 +34,7 @@
 
 mod error;
 pub mod execute;
+mod exit;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod hardware;

@@ -1,6 +1,7 @@
 //! What a chain counts while its stages are measured, on a device that is the host in disguise.
 
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
@@ -40,6 +41,8 @@ struct HostDevice {
     spec: GpuSpec,
     /// Calls until one that fails.
     fails_in: Mutex<usize>,
+    is_broken: bool,
+    calls: AtomicUsize,
 }
 
 /// What is there already.
@@ -73,9 +76,10 @@ impl TensorDevice for HostDevice {
         inputs: &[Tensor<'_, O::In>],
         _: bool,
     ) -> Result<TensorFlight<O::Out>, DeviceError> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
         let mut left = self.fails_in.lock().unwrap();
         *left = left.wrapping_sub(1);
-        if *left == usize::MAX {
+        if *left == usize::MAX || self.is_broken {
             return Err(DeviceError::new(DeviceErrorKind::Other, "a fault"));
         }
         let inputs: Vec<&Tensor<'_, O::In>> = inputs.iter().collect();
@@ -88,12 +92,23 @@ const NEVER: usize = usize::MAX;
 type Manager = StrategyManager<RayonCpu, HostDevice>;
 
 fn manager(name: &str, memory: Fact<u64>, fails_in: usize) -> Manager {
-    let spec = GpuSpec {
-        memory_bytes: memory,
-        ..GpuSpec::named(name)
-    };
-    let fails_in = Mutex::new(fails_in);
-    let device = Arc::new(HostDevice { spec, fails_in });
+    with_device(device(name, memory, fails_in))
+}
+
+fn device(name: &str, memory_bytes: Fact<u64>, fails_in: usize) -> HostDevice {
+    HostDevice {
+        spec: GpuSpec {
+            memory_bytes,
+            ..GpuSpec::named(name)
+        },
+        fails_in: Mutex::new(fails_in),
+        is_broken: false,
+        calls: AtomicUsize::new(0),
+    }
+}
+
+fn with_device(device: impl Into<Arc<HostDevice>>) -> Manager {
+    let device = device.into();
     StrategyManager::new(Arc::new(RayonCpu::current()), device).with_costs(Arc::new(Costs::new()))
 }
 
@@ -120,6 +135,7 @@ fn counts_once(manager: &Manager) {
         let told = told.into_inner().unwrap();
         let is_within = |(done, all): &(usize, usize)| *all == 100 && done <= all;
         assert!(told.iter().all(is_within), "run {run}: {told:?}");
+        assert!(told.is_sorted(), "run {run} goes back: {told:?}");
         assert_eq!(told.last(), Some(&(100, 100)), "run {run}");
         assert_eq!(result.into_output().host().unwrap(), [8.0; 100]);
     }
@@ -162,4 +178,26 @@ fn an_item_that_an_operator_refuses_costs_no_device_its_standing() {
         results.iter().any(|result| result.gpu.tasks > 0),
         "it is never used"
     );
+}
+
+#[test]
+fn a_device_that_fails_at_a_stage_is_left_alone_by_the_chain() {
+    let broken = Arc::new(HostDevice {
+        is_broken: true,
+        ..device("measured: broken", Fact::Unknown, NEVER)
+    });
+    let manager = with_device(Arc::clone(&broken));
+    for _ in 0..30 {
+        let result = manager.operation("broken").run(&chain(), &numbers(1.0));
+        assert_eq!(result.unwrap().into_output().host().unwrap(), [8.0; 100]);
+    }
+    let calls = broken.calls.load(Ordering::Relaxed);
+    // As one operator, and at its first stage.
+    assert!(calls <= 6, "{calls} calls in 30 runs");
+    let decided = manager
+        .operation("broken")
+        .decide_run(&chain(), &numbers(1.0));
+    let placement = decided.unwrap().placement;
+    let placement = placement.expect("the CPU was measured");
+    assert_eq!(placement.devices(), ["cpu"]);
 }

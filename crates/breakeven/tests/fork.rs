@@ -97,3 +97,25 @@ fn a_child_of_a_fork_runs_batches() {
         });
     }
 }
+
+#[test]
+fn a_child_of_a_fork_keeps_what_it_learns() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("costs.json");
+    let costs = Arc::new(Costs::load(&path).0);
+    let manager =
+        StrategyManager::cpu_only(Arc::new(RayonCpu::current())).with_costs(Arc::clone(&costs));
+    let learn = |operation: &str| manager.operation(operation).map([1, 2, 3], |task| task + 1);
+    // Something is learned and not saved yet.
+    learn("parent").expect("a batch");
+    in_a_child(|| {
+        let known = || Costs::load(&path).0.operations();
+        let until = Instant::now() + Duration::from_secs(5);
+        while learn("child").is_ok() && Instant::now() < until {
+            if known().contains(&"child".to_owned()) {
+                return true;
+            }
+        }
+        false
+    });
+}

@@ -1,6 +1,7 @@
 //! The integration tests of `breakeven`, in one binary.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod caches;
 mod chains;
 mod chains_measured;
 #[cfg(feature = "gpu")]

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use breakeven::plan::{ChainCosts, Observation, RanOn, Tuning};
+use breakeven::plan::{ChainCosts, Observation, Placement, RanOn, Tuning};
 use breakeven::{Costs, Error, Operator, Stages, View};
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, LogNormal};
@@ -115,7 +115,8 @@ fn program(seed: u64, tuning: &Tuning) -> Vec<f64> {
             .placed(&next.devices)
             .expect("all is known")
             .predicted_ns;
-        if next.is_measured {
+        let is_uniform = next.placement.as_ref().is_some_and(Placement::is_uniform);
+        if next.is_measured || !is_uniform {
             for (place, &device) in next.devices.iter().enumerate() {
                 let first = !std::mem::replace(&mut compiled[place][device], true);
                 let extra = if first && device > 0 { compiling } else { 0.0 };

@@ -22,7 +22,6 @@ mod items;
 pub(crate) mod ledger;
 mod manager;
 mod operator;
-mod parts;
 mod portion;
 mod promise;
 mod quarantine;

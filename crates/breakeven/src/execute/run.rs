@@ -22,6 +22,7 @@ use crate::error::{DeviceError, Error};
 use crate::locked;
 use crate::plan::{Learned, Order, Tuning};
 use crate::schedule::{GpuTurn, Schedule, Setup, Standing, until_look};
+use crate::store::saver;
 
 /// For how long a worker that waits for a device sleeps between two looks for work of
 /// its pool.
@@ -131,7 +132,7 @@ impl Request<'_> {
                 };
                 schedule.teach(&mut batch, &ended.names, ended.counts.cpu.tasks, took);
             });
-            shared.save_now_and_then();
+            saver::save(costs);
         }
         if let Some(energy) = energy {
             let batch = Measured {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,12 +14,8 @@ use super::operator::ordered_prices;
 use crate::error::Error;
 use crate::hardware::sensors::EnergyMeter;
 use crate::hardware::{Fact, HardwareCapabilities};
-use crate::locked;
 use crate::plan::{ExecutionStrategy, Objective, Power, Prices, ProfilingHeuristics};
 use crate::store::{Costs, CostsWarning, saver};
-
-/// How often what was learned is written to the cost model's file.
-const SAVED_EVERY: Duration = Duration::from_secs(60);
 
 /// What a manager was told.
 #[derive(Debug, Clone)]
@@ -42,7 +38,6 @@ pub(super) struct Config {
 pub(super) struct Shared {
     pub(super) strategy: Mutex<ExecutionStrategy>,
     costs: OnceLock<Model>,
-    saved: Mutex<Instant>,
     pub(super) stats: Mutex<ManagerStats>,
     pub(super) capabilities: OnceLock<HardwareCapabilities>,
     chains: AtomicU64,
@@ -78,7 +73,6 @@ impl Shared {
         Arc::new(Self {
             strategy: Mutex::new(strategy),
             costs,
-            saved: Mutex::new(Instant::now()),
             stats: Mutex::default(),
             capabilities: OnceLock::new(),
             chains: AtomicU64::new(0),
@@ -130,20 +124,6 @@ impl Shared {
             }
             (Arc::new(costs), warning)
         })
-    }
-
-    /// Has what was learned written to the cost model's file: now and then, so that a
-    /// program that is killed loses a minute's at most.
-    pub(super) fn save_now_and_then(&self) {
-        let mut saved = locked(&self.saved);
-        if saved.elapsed() < SAVED_EVERY {
-            return;
-        }
-        *saved = Instant::now();
-        drop(saved);
-        if let Some((costs, _)) = self.costs.get() {
-            saver::save(costs);
-        }
     }
 }
 

@@ -18,6 +18,7 @@ use thiserror::Error;
 use super::ask::sweep;
 use super::place::{self, Id};
 use crate::execute::ledger;
+use crate::exit::at_exit;
 use crate::locked;
 
 /// The environment variable by which a program is asked to publish: `1`.
@@ -202,17 +203,7 @@ fn answer(stream: &UnixStream, mut text: &[u8]) -> io::Result<()> {
 /// Has the socket removed when the process ends, other than by a signal.
 fn remove_at_exit() {
     static REGISTERED: Once = Once::new();
-    REGISTERED.call_once(|| {
-        // SAFETY: `atexit` is the C library's, which the standard library links; it keeps
-        // a pointer to a function that lives as long as this code is loaded (it runs when
-        // a library is unloaded, if it is one), takes nothing and does not unwind.
-        let _ = unsafe { atexit(remove) };
-    });
-}
-
-// SAFETY: the declaration is that of C11, 7.22.4.2.
-unsafe extern "C" {
-    fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
+    REGISTERED.call_once(|| at_exit(remove));
 }
 
 extern "C" fn remove() {

@@ -15,12 +15,10 @@ use crate::tensor::{Element, Inputs, Tensor, shape};
 use crate::tune::HostTunable;
 
 mod chain;
-mod stages;
 mod tuning;
 
-pub use chain::Chain;
-pub(crate) use stages::Step;
-pub use stages::{Stage, Stages};
+pub(crate) use chain::Step;
+pub use chain::{Chain, Stage, Stages};
 
 /// The work of one call: what a roofline is drawn from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

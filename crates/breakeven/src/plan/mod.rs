@@ -11,7 +11,6 @@ mod explain;
 mod forecast;
 mod kept;
 mod machine;
-mod next_run;
 mod objective;
 mod orders;
 mod pieces;
@@ -42,13 +41,12 @@ pub use decision::{Aim, Basis, Candidate, Decision, Declined, Outcome};
 pub(crate) use draws::Draws;
 pub(crate) use forecast::level;
 pub use machine::{GpuSpec, Machine, Power};
-pub use next_run::NextRun;
 pub use objective::{Goal, Objective, Resource};
 pub use orders::{Order, Orders};
 pub(crate) use pieces::{Further, pieces};
 pub use placement::{
-    Alone, ChainCosts, DeviceLinks, Leg, Move, PlacedStage, Placement, StageCosts, StageTime,
-    TransferTime,
+    Alone, ChainCosts, DeviceLinks, Leg, Move, NextRun, PlacedStage, Placement, StageCosts,
+    StageTime, TransferTime,
 };
 pub use prices::{Price, Prices};
 pub use rates::costs_from_rates;

@@ -4,7 +4,7 @@
 use breakeven_profile::unit;
 use serde::Serialize;
 
-use super::{Evidence, Machine};
+use super::{Evidence, Machine, Tuning};
 
 /// What the stages of a chain take on each device, and what moving their data takes.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +19,7 @@ pub struct ChainCosts {
 }
 
 /// A device, and what moving data to it and from it takes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct DeviceLinks {
     /// Its id; `cpu`.
     pub device: String,
@@ -39,6 +39,14 @@ pub struct TransferTime {
 }
 
 impl TransferTime {
+    /// At so many bytes per second; no time where that is not known.
+    pub(crate) fn at_rate(bytes_per_s: Option<f64>) -> Self {
+        Self {
+            fixed_ns: 0.0,
+            per_byte_ns: bytes_per_s.map_or(0.0, |rate| 1e9 / rate),
+        }
+    }
+
     /// That of so many bytes, ns.
     pub fn of(&self, bytes: u64) -> f64 {
         self.fixed_ns + bytes as f64 * self.per_byte_ns
@@ -156,11 +164,7 @@ impl ChainCosts {
             }
         });
         let gpus = machine.gpus.iter().map(|gpu| {
-            let rate = gpu.transfer_bytes_per_s.get();
-            let link = TransferTime {
-                fixed_ns: 0.0,
-                per_byte_ns: rate.map_or(0.0, |rate| 1e9 / rate),
-            };
+            let link = TransferTime::at_rate(gpu.transfer_bytes_per_s.get());
             DeviceLinks {
                 device: gpu.name.clone(),
                 up: link,
@@ -181,41 +185,36 @@ impl ChainCosts {
     }
 
     /// The places of the devices of that placement, for each stage.
-    pub(crate) fn best(&self) -> Option<Vec<usize>> {
-        let devices = self.devices.len();
-        // The least time until a stage is done on each device, and where it was before.
-        let mut least: Vec<Option<f64>> = vec![None; devices];
-        *least.first_mut()? = Some(0.0);
-        let mut came_from: Vec<Vec<usize>> = Vec::with_capacity(self.stages.len());
+    fn best(&self) -> Option<Vec<usize>> {
+        // The way that takes least until the data is on each device, and its time.
+        let mut ways: Vec<Option<(f64, Vec<usize>)>> = vec![None; self.devices.len()];
+        *ways.first_mut()? = Some((0.0, Vec::new()));
         for (place, stage) in self.stages.iter().enumerate() {
-            let ways = (0..devices).map(|to| {
+            let after = |to: usize| {
                 let own = stage.times.get(to).copied().flatten()?.ns;
-                let (from, until) = self.best_way(&least, to, place)?;
-                Some((from, until + own))
-            });
-            let ways: Vec<_> = ways.collect();
-            came_from.push(ways.iter().map(|way| way.map_or(0, |way| way.0)).collect());
-            least = ways.iter().map(|way| way.map(|way| way.1)).collect();
+                let (until, mut devices) = self.moved(&ways, to, place)?;
+                devices.push(to);
+                Some((until + own, devices))
+            };
+            ways = (0..ways.len()).map(after).collect();
         }
-        let (last, _) = self.best_way(&least, 0, self.stages.len())?;
-        let mut chosen = vec![last; self.stages.len()];
-        for place in (1..chosen.len()).rev() {
-            chosen[place - 1] = came_from[place][chosen[place]];
-        }
-        Some(chosen)
+        Some(self.moved(&ways, 0, self.stages.len())?.1)
     }
 
-    /// From where the data of a stage comes in the least time to that device, and when it
-    /// is there.
-    fn best_way(&self, least: &[Option<f64>], to: usize, place: usize) -> Option<(usize, f64)> {
-        let ways = least.iter().enumerate();
-        let ways = ways.filter_map(|(from, until)| {
-            Some((
-                from,
-                (*until)? + self.move_ns(from, to, self.bytes_before(place)),
-            ))
+    /// The way after which the data of a stage is on that device first.
+    fn moved(
+        &self,
+        ways: &[Option<(f64, Vec<usize>)>],
+        to: usize,
+        place: usize,
+    ) -> Option<(f64, Vec<usize>)> {
+        let bytes = self.bytes_before(place);
+        let ways = ways.iter().enumerate().filter_map(|(from, way)| {
+            let (until, devices) = way.as_ref()?;
+            Some((until + self.move_ns(from, to, bytes), devices))
         });
-        ways.min_by(|(_, one), (_, other)| one.total_cmp(other))
+        let first = ways.min_by(|(one, _), (other, _)| one.total_cmp(other));
+        first.map(|(until, devices)| (until, devices.clone()))
     }
 
     /// Bytes that a stage is given; of the last output for the number of stages.
@@ -280,6 +279,72 @@ impl ChainCosts {
         let own: f64 = stages.iter().map(|stage| stage.time.ns).sum();
         let moved: f64 = moves.iter().map(|each| each.ns).sum();
         Some((stages, moves, own + moved))
+    }
+}
+
+/// A chain's next run.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct NextRun {
+    /// The place among [`ChainCosts::devices`] of each stage's device.
+    pub devices: Vec<usize>,
+    /// What that should take; none where that is not known.
+    pub placement: Option<Placement>,
+    /// True where it is to go stage by stage, each of which is measured.
+    pub is_measured: bool,
+}
+
+impl ChainCosts {
+    /// What a manager that has run chains `count` times does with this one next: its best
+    /// placement, or one that has to be measured. None where it can run nowhere.
+    pub fn next_run(&self, count: u64, tuning: &Tuning) -> Option<NextRun> {
+        let run = |devices: Vec<usize>, is_measured| NextRun {
+            placement: self.placed(&devices),
+            devices,
+            is_measured,
+        };
+        // All that can be on a device, and the rest on the CPU.
+        let all_on = |device: usize| {
+            let stages = self.stages.iter();
+            let places = stages.map(|stage| if stage.runs_on[device] { device } else { 0 });
+            run(places.collect(), true)
+        };
+        // Nothing says what a stage takes there, or on a GPU a first run does: that may have
+        // compiled it, which takes a second on some devices, and tells nothing of the next.
+        let is_new = |device: &usize| {
+            let few = 1..=tuning.chain_first_runs;
+            let is_first = |time: StageTime| *device > 0 && few.contains(&time.observations);
+            let here = self.stages.iter().filter(|stage| stage.runs_on[*device]);
+            let mut times = here.map(|stage| stage.times[*device]);
+            times.any(|time| time.is_none_or(is_first))
+        };
+        if let Some(device) = (0..self.devices.len()).find(is_new) {
+            return Some(all_on(device));
+        }
+        let best = run(self.best()?, false);
+        let most = tuning.chain_worth_measuring * best.placement.as_ref()?.predicted_ns;
+        let is_used = |device: &usize| self.stages.iter().any(|stage| stage.runs_on[*device]);
+        let alone = (0..self.devices.len()).filter(is_used).map(all_on);
+        let is_worth = |run: &NextRun| {
+            let placement = run.placement.as_ref();
+            placement.is_some_and(|placement| placement.predicted_ns <= most)
+        };
+        let mut worth: Vec<NextRun> = alone.filter(is_worth).collect();
+        let is_unsure = |run: &&NextRun| {
+            let mut stages = run.placement.iter().flat_map(|placement| &placement.stages);
+            stages.any(|PlacedStage { time, .. }| {
+                time.observations == 0 || time.evidence != Evidence::Measured
+            })
+        };
+        if let Some(unsure) = std::iter::once(&best).chain(&worth).find(is_unsure) {
+            return Some(run(unsure.devices.clone(), true));
+        }
+        let every = tuning.chain_measured_every.max(1);
+        let turn = usize::try_from(count / every).unwrap_or(0);
+        match count % every == every - 1 && !worth.is_empty() {
+            true => Some(worth.swap_remove(turn % worth.len())),
+            false => Some(best),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the stages of a chain take, by what the cost model knows of each.
 
+use std::iter;
 use std::time::{Duration, SystemTime};
 
 use breakeven_profile::profile::Peak;
@@ -25,13 +26,6 @@ pub(crate) fn without_transfers(operation: &str) -> String {
     format!("{operation} (on the device)")
 }
 
-/// Which way data goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Transfer {
-    Up,
-    Down,
-}
-
 impl Costs {
     /// What the stages of a chain take on those GPUs and on a CPU with so many workers: as
     /// measured, else by the peaks that are known. `has_form` tells whether a stage can run
@@ -46,93 +40,69 @@ impl Costs {
     ) -> ChainCosts {
         let names: Vec<String> = gpus.iter().map(|gpu| gpu.as_ref().to_owned()).collect();
         let peaks = self.peaks();
-        let steps = stages.steps(inputs);
-        let of_step = |(place, step): (usize, &Step<'_>)| {
-            let times = self.of_stage(step, &names, workers, &peaks);
-            let gpus = (0..names.len()).map(|gpu| has_form(gpu, place));
-            let runs_on: Vec<bool> = std::iter::once(true).chain(gpus).collect();
-            let times = times.into_iter().zip(&runs_on);
+        let of_stage = |(place, step): (usize, &Step<'_>)| {
+            let (work, name) = (step.work(), step.stage.name());
+            let workload = profile_of(work);
+            let (memory, tasks) = (workload.memory_per_task, workload.task_count as u64);
+            let (inputs, output) = (0, 0);
+            let stated = StatedWork {
+                work,
+                inputs,
+                output,
+            }
+            .costs(&peaks, &names, workers);
+            let on_cpu = self.lookup(name, memory, &names, workers).cpu;
+            let on_gpus = self.lookup(&without_transfers(name), memory, &names, workers);
+            let gpus = (0..names.len()).map(|gpu| {
+                let cost = on_gpus.gpu(gpu).cost.or(stated.gpu(gpu).cost);
+                (cost, has_form(gpu, place))
+            });
+            let all = iter::once((on_cpu.or(stated.cpu), true)).chain(gpus);
+            let time = |cost: Cost| StageTime {
+                ns: cost.predict_ns(tasks),
+                evidence: cost.evidence(tasks),
+                observations: cost.observations,
+            };
+            let all = all.map(|(cost, runs)| (cost.filter(|_| runs).map(time), runs));
+            let (times, runs_on) = all.unzip();
             StageCosts {
-                name: step.stage.name().to_owned(),
+                name: name.to_owned(),
                 output_bytes: shape::bytes(&step.output),
-                times: times.map(|(time, runs)| time.filter(|_| *runs)).collect(),
+                times,
                 runs_on,
             }
         };
-        let cpu = DeviceLinks {
-            device: "cpu".to_owned(),
-            up: TransferTime::default(),
-            down: TransferTime::default(),
-        };
-        let gpus = names.iter().map(|gpu| {
-            let peak = peaks.iter().find(|peak| peak.device == *gpu);
-            DeviceLinks {
-                device: gpu.clone(),
-                up: self.transfer(UPLOAD, gpu, peak.and_then(|peak| peak.upload_bytes_per_s)),
-                down: self.transfer(
-                    DOWNLOAD,
-                    gpu,
-                    peak.and_then(|peak| peak.download_bytes_per_s),
-                ),
-            }
-        });
-        let input_bytes = inputs.iter().map(|input| shape::bytes(input));
-        ChainCosts {
-            devices: std::iter::once(cpu).chain(gpus).collect(),
-            input_bytes: input_bytes.fold(0, u64::saturating_add),
-            stages: steps.iter().enumerate().map(of_step).collect(),
-        }
-    }
-
-    /// On the CPU, then on each GPU.
-    fn of_stage(
-        &self,
-        step: &Step<'_>,
-        gpus: &[String],
-        workers: usize,
-        peaks: &[Peak],
-    ) -> Vec<Option<StageTime>> {
-        let (work, name) = (step.work(), step.stage.name());
-        let workload = profile_of(work);
-        let (memory, tasks) = (workload.memory_per_task, workload.task_count as u64);
-        let stated = StatedWork {
-            work,
-            inputs: 0,
-            output: 0,
-        };
-        let stated = stated.costs(peaks, gpus, workers);
-        let on_cpu = self.lookup(name, memory, gpus, workers).cpu;
-        let on_gpus = self.lookup(&without_transfers(name), memory, gpus, workers);
-        let time = |cost: Cost| StageTime {
-            ns: cost.predict_ns(tasks),
-            evidence: cost.evidence(tasks),
-            observations: cost.observations,
-        };
-        let gpus = (0..gpus.len()).map(|gpu| on_gpus.gpu(gpu).cost.or(stated.gpu(gpu).cost));
-        let all = std::iter::once(on_cpu.or(stated.cpu)).chain(gpus);
-        all.map(|cost| cost.map(time)).collect()
-    }
-
-    fn transfer(&self, way: &str, gpu: &str, peak: Option<f64>) -> TransferTime {
-        let seen = self.lookup(way, BLOCK as usize, &[gpu], 1);
-        match seen.gpu(0).cost {
-            Some(cost) => TransferTime {
+        let transfer = |way: &str, gpu: &str, rate: fn(&Peak) -> Option<f64>| {
+            let peak = peaks.iter().find(|peak| peak.device == gpu).and_then(rate);
+            let seen = self.lookup(way, BLOCK as usize, &[gpu], 1).gpu(0).cost;
+            let measured = seen.map(|cost| TransferTime {
                 fixed_ns: cost.fixed_ns,
                 per_byte_ns: cost.per_task_ns / BLOCK as f64,
-            },
-            None => TransferTime {
-                fixed_ns: 0.0,
-                per_byte_ns: peak.map_or(0.0, |rate| 1e9 / rate),
-            },
+            });
+            measured.unwrap_or_else(|| TransferTime::at_rate(peak))
+        };
+        let links = names.iter().map(|gpu| DeviceLinks {
+            device: gpu.clone(),
+            up: transfer(UPLOAD, gpu, |peak| peak.upload_bytes_per_s),
+            down: transfer(DOWNLOAD, gpu, |peak| peak.download_bytes_per_s),
+        });
+        // The CPU's memory is the host's.
+        let cpu = DeviceLinks {
+            device: "cpu".to_owned(),
+            ..DeviceLinks::default()
+        };
+        let input_bytes = inputs.iter().map(|input| shape::bytes(input));
+        let steps = stages.steps(inputs);
+        ChainCosts {
+            devices: iter::once(cpu).chain(links).collect(),
+            input_bytes: input_bytes.fold(0, u64::saturating_add),
+            stages: steps.iter().enumerate().map(of_stage).collect(),
         }
     }
 
-    /// Learns what moving so many bytes took.
-    pub(crate) fn moved(&self, way: Transfer, gpu: &str, bytes: u64, took: Duration) {
-        let way = match way {
-            Transfer::Up => UPLOAD,
-            Transfer::Down => DOWNLOAD,
-        };
+    /// Learns what moving so many bytes to a GPU took, or back.
+    pub(crate) fn moved(&self, is_up: bool, gpu: &str, bytes: u64, took: Duration) {
+        let way = if is_up { UPLOAD } else { DOWNLOAD };
         let seen = Observation {
             at: SystemTime::now(),
             tasks: bytes.div_ceil(BLOCK),

@@ -1,14 +1,25 @@
 //! The cost model as the threads of a process share it, and where it is kept.
 
-use std::path::PathBuf;
+use std::hash::{BuildHasher, RandomState};
+use std::mem::take;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use breakeven_profile::profile::Peak;
+use serde::{Deserialize, Serialize};
 
-use crate::hardware::DeviceId;
-use crate::plan::costs::Model;
+use super::cache_file::{CacheFile, Cached, CostsWarning};
+use crate::error::Error;
+use crate::hardware::{DeviceId, HardwareCapabilities};
+use crate::plan::costs::{Forgotten, Model, OperationRecord, micros};
 use crate::plan::{GpuSpec, Observation, OperationCosts, RanOn};
+
+/// Machines that are kept; beyond, the one that was not used for longest goes.
+const MOST_MACHINES: usize = 16;
+
+/// Stamps that are later than now by more are wrong: they would never be old.
+const CLOCK_DIFFERENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The measured cost model, shared by threads.
 ///
@@ -46,32 +57,159 @@ use crate::plan::{GpuSpec, Observation, OperationCosts, RanOn};
 /// ```
 #[derive(Debug, Default)]
 pub struct Costs {
-    pub(super) model: RwLock<Model>,
-    pub(super) file: Option<CostFile>,
-    /// Of this machine's devices; none before they were looked for.
+    model: RwLock<Model>,
+    /// Where it is kept, and of which machine it is.
+    pub(super) file: Option<(CacheFile<Machines>, MachineId)>,
+    /// Of this machine's devices; none before they were asked for.
     pub(super) peaks: Mutex<Option<Arc<[Peak]>>>,
-}
-
-/// Where a model is kept, and of which machine it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CostFile {
-    pub(crate) path: PathBuf,
-    pub(crate) machine: MachineId,
+    /// When a manager that ended had it saved last.
+    pub(super) flushed: Mutex<Option<Instant>>,
 }
 
 /// What tells machines apart without their names: costs of one are void on another.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MachineId {
     /// Model of its processor; none where it does not tell.
+    #[serde(default)]
     pub(crate) cpu: Option<String>,
     /// Its logical cores.
     pub(crate) cores: usize,
+}
+
+/// `costs.json`: the costs of all machines that share the directory, the last used one first.
+/// Each process changes its own machine's and keeps the others.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Machines {
+    machines: Vec<Machine>,
+}
+
+/// What is known on one machine.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Machine {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cpu: Option<String>,
+    cores: usize,
+    /// When it was last written, µs since 1970.
+    #[serde(default)]
+    saved_at_us: u64,
+    #[serde(default)]
+    forgotten: Vec<Forgotten>,
+    #[serde(default)]
+    operations: Vec<OperationRecord>,
+}
+
+impl Machines {
+    /// That machine's, put in front; empty if it was not there.
+    fn own(&mut self, id: &MachineId) -> &mut Machine {
+        let is_own = |machine: &Machine| machine.cpu == id.cpu && machine.cores == id.cores;
+        let new = || Machine {
+            cpu: id.cpu.clone(),
+            cores: id.cores,
+            ..Machine::default()
+        };
+        let at = self.machines.iter().position(is_own);
+        let own = at.map_or_else(new, |at| self.machines.remove(at));
+        self.machines.insert(0, own);
+        self.machines.truncate(MOST_MACHINES);
+        &mut self.machines[0]
+    }
+}
+
+impl Cached for Machines {
+    const NAME: &str = "costs.json";
+    const FORMAT: &str = "breakeven-costs";
+
+    /// Drops what is stamped later than now.
+    fn mend(&mut self) {
+        let latest = micros(SystemTime::now() + CLOCK_DIFFERENCE);
+        for machine in &mut self.machines {
+            machine.forgotten.retain(|noted| noted.at_us <= latest);
+            for operation in &mut machine.operations {
+                let windows = operation.gpus.iter_mut().map(|gpu| {
+                    gpu.fits = gpu.fits.filter(|fits| fits.at_us <= latest);
+                    &mut gpu.launches
+                });
+                for window in windows.chain([&mut operation.cpu]) {
+                    window.observations.retain(|seen| seen.at_us <= latest);
+                }
+            }
+        }
+    }
 }
 
 impl Costs {
     /// A model that knows nothing and is in memory only.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The model that this user's processes share: `costs.json` in
+    /// `$BREAKEVEN_CACHE_DIR`, else in `breakeven/` of the platform's cache
+    /// directory. In memory only with `BREAKEVEN_CACHE=off` (or `0`, `false`,
+    /// `no`) in the environment. Never fails; takes a few milliseconds.
+    pub fn open_default() -> (Self, Option<CostsWarning>) {
+        match CacheFile::open_default() {
+            Ok(Some(file)) => Self::of(file, this_machine()),
+            Ok(None) => (Self::new(), None),
+            Err(no_place) => (Self::new(), Some(no_place)),
+        }
+    }
+
+    /// The model in the file at `path`, which need not exist yet. Never fails:
+    /// of a file that cannot be read nothing is known, and the warning says why.
+    pub fn load(path: &Path) -> (Self, Option<CostsWarning>) {
+        Self::of(CacheFile::at(path), this_machine())
+    }
+
+    pub(super) fn of(
+        file: CacheFile<Machines>,
+        machine: MachineId,
+    ) -> (Self, Option<CostsWarning>) {
+        // A number that no other process is likely to have: what the standard library seeds
+        // its maps with comes from the operating system.
+        let writer = (RandomState::new().hash_one(std::process::id()) >> 32) as u32;
+        let mut model = Model::of(writer);
+        let read = file.read().map(|mut machines| {
+            let own = machines.own(&machine);
+            model.join(take(&mut own.operations), take(&mut own.forgotten));
+        });
+        let costs = Self {
+            model: RwLock::new(model),
+            file: Some((file, machine)),
+            ..Self::default()
+        };
+        (costs, read.err())
+    }
+
+    /// Writes what was learned to the file, together with what other processes
+    /// wrote since it was read, and learns that too. Of each operation, size and
+    /// device 16 observations stay: the newest, and an older one where it alone tells what
+    /// a launch costs. Does nothing for a model in memory only, or where nothing is new.
+    ///
+    /// A file that is damaged is kept beside the new one, as
+    /// `costs.json.damaged-1` and so on.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::File`](crate::ErrorKind::File) where the file cannot be
+    /// written or is of a newer version, or when other processes hold the lock
+    /// for 5 s. The old file is then as it was, and so is the model: the next call
+    /// may succeed.
+    pub fn save(&self) -> Result<(), Error> {
+        let Some((file, machine)) = self.file.as_ref().filter(|_| self.is_unsaved()) else {
+            return Ok(());
+        };
+        let written = file.update(|machines| {
+            let own = machines.own(machine);
+            let (operations, forgotten) = (take(&mut own.operations), take(&mut own.forgotten));
+            let snapshot = self.change(|model| model.join(operations, forgotten));
+            own.saved_at_us = micros(SystemTime::now());
+            own.operations.clone_from(&snapshot.operations);
+            own.forgotten.clone_from(&snapshot.forgotten);
+            snapshot
+        })?;
+        self.change(|model| model.written(&written));
+        Ok(())
     }
 
     /// True where a file keeps what is learned, false in memory only.
@@ -161,5 +299,13 @@ impl Costs {
     // observation without its line.
     fn read(&self) -> RwLockReadGuard<'_, Model> {
         self.model.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn this_machine() -> MachineId {
+    let hardware = HardwareCapabilities::detect_without_gpu();
+    MachineId {
+        cpu: hardware.cpu_model.known().cloned(),
+        cores: hardware.cpu_cores,
     }
 }

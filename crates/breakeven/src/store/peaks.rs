@@ -5,37 +5,38 @@ use std::sync::Arc;
 use breakeven_profile::profile::Peak;
 use serde::{Deserialize, Serialize};
 
-use super::costs::{CostFile, Costs, MachineId};
-use super::{bytes_of, write_json};
+use super::cache_file::Cached;
+use super::costs::{Costs, MachineId};
 use crate::error::Error;
 use crate::locked;
-
-/// The file's name.
-const NAME: &str = "peaks.json";
-
-/// What the file says that it is.
-const FORMAT: &str = "breakeven-peaks";
 
 /// Devices that are kept.
 const MOST_DEVICES: usize = 64;
 
-#[derive(Debug, Serialize, Deserialize)]
-struct Document {
-    format: String,
-    version: u32,
-    /// The machine, as the cost model knows it.
-    cpu: Option<String>,
-    cores: usize,
+/// `peaks.json`: those of the machine that measured last.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Peaks {
+    #[serde(flatten)]
+    machine: MachineId,
     peaks: Vec<Peak>,
+}
+
+impl Cached for Peaks {
+    const NAME: &str = "peaks.json";
+    const FORMAT: &str = "breakeven-peaks";
 }
 
 impl Costs {
     /// What the devices of this machine can do at best, as far as it was kept; the file is
     /// read once. None where it is another machine's or damaged.
     pub fn peaks(&self) -> Arc<[Peak]> {
+        let read = || {
+            let (file, machine) = self.file.as_ref()?;
+            let read = file.beside::<Peaks>().read().ok()?;
+            (read.machine == *machine).then(|| read.peaks.into())
+        };
         let mut peaks = locked(&self.peaks);
-        let read = || self.file.as_ref().map_or(Vec::new(), read);
-        Arc::clone(peaks.get_or_insert_with(|| read().into()))
+        Arc::clone(peaks.get_or_insert_with(|| read().unwrap_or_default()))
     }
 
     /// Keeps peaks, in place of older ones of the same devices: in memory, and for a model
@@ -46,38 +47,27 @@ impl Costs {
     /// [`ErrorKind::File`](crate::ErrorKind::File) where that cannot be written; they are
     /// kept in memory all the same.
     pub fn keep_peaks(&self, peaks: &[Peak]) -> Result<(), Error> {
-        let file = self.file.as_ref();
-        let known = file.map_or_else(|| self.peaks().to_vec(), read);
-        let is_old = |old: &Peak| !peaks.iter().any(|new| new.device == old.device);
-        let mut all = peaks.to_vec();
-        all.extend(known.into_iter().filter(is_old));
-        all.truncate(MOST_DEVICES);
-        *locked(&self.peaks) = Some(all.as_slice().into());
-        file.map_or(Ok(()), |file| write(file, all))
+        let join = |known: &[Peak]| {
+            let is_old = |old: &&Peak| !peaks.iter().any(|new| new.device == old.device);
+            let all = peaks.iter().chain(known.iter().filter(is_old));
+            all.take(MOST_DEVICES).cloned().collect::<Vec<_>>()
+        };
+        let known = self.peaks();
+        *locked(&self.peaks) = Some(join(&known).into());
+        let Some((file, machine)) = &self.file else {
+            return Ok(());
+        };
+        file.beside::<Peaks>().update(|kept| {
+            let known = match kept.machine == *machine {
+                true => join(&kept.peaks),
+                false => join(&[]),
+            };
+            *kept = Peaks {
+                machine: machine.clone(),
+                peaks: known,
+            };
+        })
     }
-}
-
-/// What the file says of this machine.
-fn read(CostFile { path, machine }: &CostFile) -> Vec<Peak> {
-    let bytes = bytes_of(&path.with_file_name(NAME));
-    let bytes = bytes.ok().flatten().unwrap_or_default();
-    let read = serde_json::from_slice::<Document>(&bytes).ok();
-    let is_ours = |read: &Document| {
-        let MachineId { cpu, cores } = machine;
-        read.format == FORMAT && read.version == 1 && (&read.cpu, &read.cores) == (cpu, cores)
-    };
-    read.filter(is_ours).map_or(Vec::new(), |read| read.peaks)
-}
-
-fn write(CostFile { path, machine }: &CostFile, peaks: Vec<Peak>) -> Result<(), Error> {
-    let document = Document {
-        format: FORMAT.to_owned(),
-        version: 1,
-        cpu: machine.cpu.clone(),
-        cores: machine.cores,
-        peaks,
-    };
-    write_json(&path.with_file_name(NAME), &document)
 }
 
 #[cfg(test)]
@@ -107,9 +97,9 @@ mod tests {
         open().keep_peaks(&[peak("cpu", 3.0)]).expect("kept");
         assert_eq!(*open().peaks(), [peak("cpu", 3.0), peak("vulkan:0", 2.0)]);
         // Another machine's, and damage, are nothing.
-        let file = path.with_file_name(NAME);
+        let file = path.with_file_name("peaks.json");
         let text = fs::read_to_string(&file).expect("a file");
-        fs::write(&file, text.replace("\"cores\": ", "\"cores\": 9")).expect("written");
+        fs::write(&file, text.replace("\"cores\":", "\"cores\":9")).expect("written");
         assert!(open().peaks().is_empty());
         fs::write(&file, "{").expect("written");
         assert!(open().peaks().is_empty());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::lock;
+use super::cache_file as lock;
 use super::tests::{load, place};
 use crate::plan::RanOn;
 use crate::store::Costs;

@@ -1,59 +1,138 @@
 //! Saves cost models in the background: a file's lock may be held elsewhere, and nobody
-//! is to wait for that.
+//! waits for that.
+//!
+//! One thread saves all that was learned in a second at once, and what is left when the process
+//! ends.
 
-use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::Costs;
+use crate::exit::at_exit;
+use crate::locked;
 
-/// For how long the last manager waits for what was learned to be saved.
-const SAVED_WITHIN: Duration = Duration::from_millis(80);
+/// What is learned in that time is saved at once.
+const EVERY: Duration = Duration::from_secs(1);
 
-/// What is to be saved, and who is told when it is.
-type Request = (Arc<Costs>, Option<SyncSender<()>>);
+/// Time between two saves over the time that one takes, up to [`LONGEST`], which is also the time
+/// after one that failed.
+const PAUSE: u32 = 100;
+const LONGEST: Duration = Duration::from_secs(60);
 
-/// The thread that saves; none where there is none to be had.
-fn requests() -> Option<&'static Sender<Request>> {
-    static REQUESTS: OnceLock<Option<Sender<Request>>> = OnceLock::new();
-    let sender = REQUESTS.get_or_init(|| {
-        let (sender, receiver) = channel::<Request>();
-        let thread = std::thread::Builder::new().name("breakeven-save".to_owned());
-        let made = thread.spawn(move || {
-            for (costs, done) in receiver {
-                if let Err(error) = costs.save() {
-                    log::warn!("what was learned was not kept: {error}");
-                }
-                // Whoever waited may have given up.
-                let _ = done.map(|done| done.try_send(()));
-            }
-        });
-        made.map(|_| sender)
-            .map_err(|error| log::warn!("no thread to keep what is learned: {error}"))
-            .ok()
-    });
-    sender.as_ref()
+/// For how long a manager that ends waits for what was learned to be saved.
+const MANAGER_WAITS: Duration = Duration::from_millis(80);
+
+/// For how long a process that ends does.
+const PROCESS_WAITS: Duration = Duration::from_secs(1);
+
+/// What the thread has to do.
+struct Saver {
+    /// The process that started it: a fork does not copy threads.
+    process: u32,
+    waiting: Vec<Arc<Costs>>,
+    /// Somebody waits for it.
+    is_asked: bool,
+    is_saving: bool,
 }
 
-/// Has the model saved some time soon.
+static SAVER: Mutex<Saver> = Mutex::new(Saver::of(0));
+static CHANGED: Condvar = Condvar::new();
+
+impl Saver {
+    const fn of(process: u32) -> Self {
+        Self {
+            process,
+            waiting: Vec::new(),
+            is_asked: false,
+            is_saving: false,
+        }
+    }
+}
+
+/// Has the model saved within a second or so.
 pub(crate) fn save(costs: &Arc<Costs>) {
-    save_and(costs, None);
-}
-
-/// Has the model saved, and waits a little for that: nothing else may come.
-pub(crate) fn save_at_the_end(costs: &Arc<Costs>) {
-    let (done, told) = sync_channel(1);
-    save_and(costs, Some(done));
-    let _ = told.recv_timeout(SAVED_WITHIN);
-}
-
-fn save_and(costs: &Arc<Costs>, done: Option<SyncSender<()>>) {
     if !costs.is_kept() || !costs.is_unsaved() {
         return;
     }
-    let costs = Arc::clone(costs);
-    // The thread lives as long as the process.
-    let _ = requests().map(|requests| requests.send((costs, done)));
+    let mut saver = locked(&SAVER);
+    if saver.process != std::process::id() {
+        start(&mut saver);
+    }
+    if !saver.waiting.iter().any(|known| Arc::ptr_eq(known, costs)) {
+        saver.waiting.push(Arc::clone(costs));
+        CHANGED.notify_all();
+    }
+}
+
+/// Has the model saved, and waits a little for that; where managers come and go, once a second.
+pub(crate) fn save_at_the_end(costs: &Arc<Costs>) {
+    save(costs);
+    let mut flushed = locked(&costs.flushed);
+    if flushed.is_none_or(|at| at.elapsed() >= EVERY) {
+        *flushed = Some(Instant::now());
+        flush(MANAGER_WAITS);
+    }
+}
+
+fn start(saver: &mut Saver) {
+    if saver.process == 0 {
+        at_exit(flush_at_exit);
+    }
+    *saver = Saver::of(std::process::id());
+    let thread = std::thread::Builder::new().name("breakeven-save".to_owned());
+    if let Err(error) = thread.spawn(run) {
+        log::warn!("no thread to keep what is learned: {error}");
+    }
+}
+
+/// The thread lives as long as the process.
+fn run() {
+    let mut pause = EVERY;
+    loop {
+        let saver = wait(locked(&SAVER), Duration::MAX, |saver| {
+            saver.waiting.is_empty()
+        });
+        let mut saver = wait(saver, pause, |saver| !saver.is_asked);
+        let all = std::mem::take(&mut saver.waiting);
+        (saver.is_asked, saver.is_saving) = (false, true);
+        drop(saver);
+        let (begun, mut least) = (Instant::now(), EVERY);
+        for costs in all {
+            if let Err(error) = costs.save() {
+                log::warn!("what was learned was not kept: {error}");
+                least = LONGEST;
+            }
+        }
+        pause = (PAUSE * begun.elapsed()).clamp(least, LONGEST);
+        locked(&SAVER).is_saving = false;
+        CHANGED.notify_all();
+    }
+}
+
+/// Has all saved that waits, and waits for that no longer than so long.
+fn flush(within: Duration) {
+    let mut saver = locked(&SAVER);
+    if saver.process != std::process::id() {
+        return;
+    }
+    saver.is_asked = !saver.waiting.is_empty();
+    CHANGED.notify_all();
+    let is_busy = |saver: &Saver| saver.is_saving || !saver.waiting.is_empty();
+    drop(wait(saver, within, is_busy));
+}
+
+extern "C" fn flush_at_exit() {
+    flush(PROCESS_WAITS);
+}
+
+/// Waits while that is so, for so long at the most.
+fn wait(
+    saver: MutexGuard<'_, Saver>,
+    most: Duration,
+    mut is_so: impl FnMut(&Saver) -> bool,
+) -> MutexGuard<'_, Saver> {
+    let waited = CHANGED.wait_timeout_while(saver, most, |saver| is_so(saver));
+    waited.unwrap_or_else(PoisonError::into_inner).0
 }
 
 #[cfg(test)]
@@ -70,7 +149,8 @@ mod tests {
         let load = || Costs::load(&path).0;
         let costs = Arc::new(load());
         let lock = path.with_file_name("costs.json.lock");
-        let held = crate::store::lock::hold(&lock, Duration::ZERO).expect("nobody else has it");
+        let held =
+            crate::store::cache_file::hold(&lock, Duration::ZERO).expect("nobody else has it");
         observe(&costs, "blur", RanOn::Cpu, 100, 10);
         let took = |call: &dyn Fn()| {
             let begun = Instant::now();

@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
-use super::{CostsWarning, CostsWarningKind, MachineId};
+use super::costs::MachineId;
+use super::{CacheFile, CostsWarning, CostsWarningKind};
 use crate::ErrorKind;
 use crate::plan::{Cost, Observation, RanOn};
 use crate::store::Costs;
@@ -29,7 +30,7 @@ fn machine(cpu: &str) -> MachineId {
 
 /// The model of a made-up machine, and what was wrong with its file.
 pub(super) fn open(path: &Path) -> (Costs, Option<CostsWarning>) {
-    Costs::load_on(path, machine("EPYC"), SystemTime::now())
+    Costs::of(CacheFile::at(path), machine("EPYC"))
 }
 
 pub(super) fn load(path: &Path) -> Costs {
@@ -205,7 +206,7 @@ fn another_driver_or_processor_makes_it_void_and_other_machines_stay() {
     let text = read(&path);
     assert!(text.contains("580.2") && !text.contains("570.1"), "{text}");
 
-    let (elsewhere, _) = Costs::load_on(&path, machine("Xeon"), SystemTime::now());
+    let (elsewhere, _) = Costs::of(CacheFile::at(&path), machine("Xeon"));
     assert!(cpu(&elsewhere, "blur").is_none());
     observe(&elsewhere, "blur", RanOn::Cpu, 10, 77);
     elsewhere.save().expect("a file");

@@ -1,23 +1,15 @@
 //! What was tuned: kept in memory and in `tuned.json` beside the cost model.
 
 use std::fmt;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 
 use super::{Configuration, Gain, SizeClass, Trial};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::locked;
-use crate::store::{bytes_of, cache_file, hold, keep_aside, write_json};
-
-/// The file's name.
-const NAME: &str = "tuned.json";
-
-/// What the file says that it is.
-const FORMAT: &str = "breakeven-tuned";
-const VERSION: u32 = 1;
+use crate::store::{CacheFile, Cached};
 
 /// Entries that are kept; beyond, the oldest go.
 const MOST: usize = 1_000;
@@ -71,35 +63,25 @@ pub struct Tried {
 /// Configurations that were tuned; clones share them.
 #[derive(Clone, Default)]
 pub struct Tuned {
-    path: Option<PathBuf>,
+    file: Option<Arc<CacheFile<Kernels>>>,
     kernels: Arc<Mutex<Vec<TunedKernel>>>,
 }
 
-/// Why a file is not read.
-enum Refused {
-    Damaged,
-    Newer(u32),
-    Unreadable(io::Error),
-}
-
-/// The beginning, which every version has.
-#[derive(Deserialize)]
-struct Head {
-    format: String,
-    version: u32,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Document {
-    format: String,
-    version: u32,
+/// `tuned.json`: what was tuned, newest first.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Kernels {
     kernels: Vec<TunedKernel>,
+}
+
+impl Cached for Kernels {
+    const NAME: &str = "tuned.json";
+    const FORMAT: &str = "breakeven-tuned";
 }
 
 impl fmt::Debug for Tuned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tuned")
-            .field("path", &self.path)
+            .field("file", &self.file)
             .field("kernels", &locked(&self.kernels).len())
             .finish()
     }
@@ -110,14 +92,20 @@ impl Tuned {
     /// ([`Costs::open_default`](crate::Costs::open_default)). Of a file that is damaged, and
     /// with `BREAKEVEN_CACHE=off`, nothing is known.
     pub fn open_default() -> Self {
-        cache_file(NAME).map_or_else(Self::default, |path| Self::load(&path))
+        let file = CacheFile::open_default().ok().flatten();
+        file.map_or_else(Self::default, Self::of)
     }
 
     /// What is in the file at `path`, which need not exist yet.
     pub fn load(path: &Path) -> Self {
+        Self::of(CacheFile::at(path))
+    }
+
+    fn of(file: CacheFile<Kernels>) -> Self {
+        let known = file.read().unwrap_or_default();
         Self {
-            path: Some(path.to_owned()),
-            kernels: Arc::new(Mutex::new(read(path).unwrap_or_default())),
+            file: Some(Arc::new(file)),
+            kernels: Arc::new(Mutex::new(known.kernels)),
         }
     }
 
@@ -174,36 +162,8 @@ impl Tuned {
 
     fn change(&self, change: impl Fn(&mut Vec<TunedKernel>)) -> Result<(), Error> {
         change(&mut locked(&self.kernels));
-        let Some(path) = &self.path else {
-            return Ok(());
-        };
-        let _held = hold(path)?;
-        let mut kernels = match read(path) {
-            Err(Refused::Damaged) => {
-                keep_aside(path)?;
-                Vec::new()
-            }
-            Err(Refused::Unreadable(reason)) => {
-                return Err(Error::file(path, "cannot be read", &reason));
-            }
-            Err(Refused::Newer(version)) => {
-                let path = path.display();
-                return Err(Error::new(
-                    ErrorKind::File,
-                    format!(
-                        "{path}: of version {version}, and this program knows {VERSION}: it is left alone; update the program, or set BREAKEVEN_CACHE_DIR to another directory"
-                    ),
-                ));
-            }
-            Ok(kernels) => kernels,
-        };
-        change(&mut kernels);
-        let document = Document {
-            format: FORMAT.to_owned(),
-            version: VERSION,
-            kernels,
-        };
-        write_json(path, &document)
+        let update = |file: &CacheFile<Kernels>| file.update(|known| change(&mut known.kernels));
+        self.file.as_deref().map_or(Ok(()), update)
     }
 }
 
@@ -229,19 +189,4 @@ impl TunedKernel {
             tried: tried.collect(),
         }
     }
-}
-
-/// What the file holds; nothing where there is none.
-fn read(path: &Path) -> Result<Vec<TunedKernel>, Refused> {
-    let Some(bytes) = bytes_of(path).map_err(Refused::Unreadable)? else {
-        return Ok(Vec::new());
-    };
-    let head: Head = serde_json::from_slice(&bytes).map_err(|_| Refused::Damaged)?;
-    match head.version {
-        _ if head.format != FORMAT => return Err(Refused::Damaged),
-        newer if newer > VERSION => return Err(Refused::Newer(newer)),
-        _ => {}
-    }
-    let document: Document = serde_json::from_slice(&bytes).map_err(|_| Refused::Damaged)?;
-    Ok(document.kernels)
 }

@@ -1,6 +1,7 @@
 //! `breakeven plan --chain`: where each stage of a chain should run.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use breakeven::plan::{ChainCosts, Evidence, Machine};
@@ -22,13 +23,13 @@ pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
     let elsewhere = args.hardware.as_deref().map(described).transpose()?;
     let found = detect(super::TIMEOUT_S, "interrupted")?;
     let machine = this_machine(&found, args.device.as_deref())?;
-    let costs = match args.measure {
-        true => measured(&chained, &machine, costs)?,
-        false => costs,
-    };
+    let costs = Arc::new(costs);
+    if args.measure {
+        measure(&chained, &machine, &costs)?;
+    }
     let inputs: Vec<&[usize]> = chained.inputs.iter().map(Tensor::shape).collect();
     let here = with_operator!(&chained.made, chain => {
-        let alone = Stages::one(std::sync::Arc::clone(chain));
+        let alone = Stages::one(Arc::clone(chain));
         let stages = chain.stages().unwrap_or(&alone);
         let separate = of_chain(&costs, stages, &inputs, &machine);
         let fused = stages.fused().map(|fused| of_chain(&costs, fused, &inputs, &machine));
@@ -59,7 +60,9 @@ pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
     };
     let mut plans = Vec::new();
     if elsewhere.is_none() || args.compare {
-        let mut plan = plan("this machine", &machine, &here, notes(&machine))?;
+        let no_gpu = machine.gpus.is_empty().then(|| NO_GPU.to_owned());
+        let notes = no_gpu.into_iter().collect();
+        let mut plan = plan("this machine", &machine, &here, notes)?;
         if plan.placement.evidence() == Evidence::Heuristic && !machine.gpus.is_empty() {
             plan.notes.push(GUESSED.to_owned());
         }
@@ -92,15 +95,6 @@ const GUESSED: &str = "a heuristic time follows from the peaks of its device, wh
 const NO_GPU: &str = "there is no GPU to use here; `breakeven devices` says why, and \
                       `--device gpu` takes a software GPU too";
 
-fn notes(machine: &Machine) -> Vec<String> {
-    machine
-        .gpus
-        .is_empty()
-        .then(|| NO_GPU.to_owned())
-        .into_iter()
-        .collect()
-}
-
 fn of_chain(costs: &Costs, stages: &Stages, inputs: &[&[usize]], machine: &Machine) -> ChainCosts {
     let names: Vec<&str> = machine.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
     for gpu in &machine.gpus {
@@ -122,37 +116,28 @@ fn of_chain(costs: &Costs, stages: &Stages, inputs: &[&[usize]], machine: &Machi
 
 /// Runs the chain until every device was measured, and keeps what was learned.
 #[cfg(feature = "gpu")]
-fn measured(chained: &Chained, machine: &Machine, costs: Costs) -> Result<Costs> {
-    use std::sync::Arc;
-
+fn measure(chained: &Chained, machine: &Machine, costs: &Arc<Costs>) -> Result<()> {
     use breakeven::execute::{RayonCpu, StrategyManager};
 
     /// Runs for each device: three that are kept, and one for compilation.
     const RUNS: usize = 4;
 
-    let costs = Arc::new(costs);
     let cpu = Arc::new(RayonCpu::current());
-    let gpus = machine
-        .gpus
-        .iter()
-        .map(super::open)
-        .collect::<Result<Vec<_>>>()?;
-    let mut gpus = gpus.into_iter();
-    let Some(first) = gpus.next() else {
+    let Some((first, others)) = machine.gpus.split_first() else {
         bail!("{NO_GPU}");
     };
-    let manager = StrategyManager::new(cpu, Arc::new(first)).allow_software_gpu();
-    let manager = gpus.fold(manager, |manager, gpu| manager.with_gpu(Arc::new(gpu)));
-    let manager = manager.with_costs(Arc::clone(&costs));
+    let mut manager = StrategyManager::new(cpu, Arc::new(super::open(first)?));
+    for gpu in others {
+        manager = manager.with_gpu(Arc::new(super::open(gpu)?));
+    }
+    let manager = manager.allow_software_gpu().with_costs(Arc::clone(costs));
     for _ in 0..RUNS * (1 + machine.gpus.len()) {
         with_operator!(&chained.made, chain => manager.run(&**chain, &chained.inputs).map(drop))?;
     }
-    costs.save()?;
-    drop(manager);
-    Arc::try_unwrap(costs).map_err(|_| anyhow::anyhow!("the measurements are still in use"))
+    Ok(costs.save()?)
 }
 
 #[cfg(not(feature = "gpu"))]
-fn measured(_: &Chained, _: &Machine, _: Costs) -> Result<Costs> {
+fn measure(_: &Chained, _: &Machine, _: &Arc<Costs>) -> Result<()> {
     bail!("this build has no GPU code: install with the default features to measure a chain")
 }
