@@ -4,7 +4,7 @@
 mod args;
 mod commands;
 mod devices;
-mod diagnosis;
+mod doctor;
 mod load;
 mod output;
 mod protocol;
