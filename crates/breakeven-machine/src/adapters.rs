@@ -5,10 +5,8 @@ use std::env;
 
 use wgpu::{Backends, DeviceType, Instance, InstanceDescriptor, InstanceFlags};
 
-use crate::error::DeviceError;
-use crate::gpu::{AbsentBackend, GpuInfo, GpuKind};
-use crate::listing::{find, pci_address};
-use crate::{Backend, DeviceId, Fact, probe};
+use crate::gpu::{AbsentBackend, GpuInfo, GpuKind, pci_address};
+use crate::{Backend, Fact, probe};
 
 /// The backends that this platform can have. OpenGL is not among them: its
 /// compute shaders lack what the kernels need.
@@ -36,20 +34,10 @@ pub(crate) fn list(backend: Backend) -> Result<Vec<GpuInfo>, AbsentBackend> {
     Ok(listed)
 }
 
-/// The device of this id, as it is opened.
-pub(crate) fn open(
-    id: &DeviceId,
-    backend: Backend,
-) -> Result<(Instance, wgpu::Adapter, GpuInfo), DeviceError> {
-    let (instance, mut adapters, listed) = enumerate(backend)?;
-    let (info, index) = find(id, backend, listed)?;
-    Ok((instance, adapters.swap_remove(index), info))
-}
-
-type Enumerated = (Instance, Vec<wgpu::Adapter>, Vec<GpuInfo>);
+pub(crate) type Enumerated = (Instance, Vec<wgpu::Adapter>, Vec<GpuInfo>);
 
 /// A backend's adapters, and each of them described.
-fn enumerate(backend: Backend) -> Result<Enumerated, AbsentBackend> {
+pub(crate) fn enumerate(backend: Backend) -> Result<Enumerated, AbsentBackend> {
     if backend == Backend::Vulkan {
         vulkan_loader()?;
     }

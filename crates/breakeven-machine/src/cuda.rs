@@ -16,11 +16,9 @@ use std::path::{Path, PathBuf};
 
 use libloading::Library;
 
-use crate::error::DeviceError;
-use crate::gpu::{AbsentBackend, GpuInfo, GpuKind};
-use crate::listing::{self, pci_address};
+use crate::gpu::{AbsentBackend, GpuInfo, GpuKind, pci_address};
 use crate::probe::{self, LoadError};
-use crate::{Backend, DeviceId, Fact, nvml};
+use crate::{Backend, Fact, nvml};
 
 pub(crate) fn expected() -> bool {
     cfg!(any(target_os = "linux", windows))
@@ -64,14 +62,6 @@ pub(crate) fn list() -> (Vec<GpuInfo>, Option<AbsentBackend>) {
         Ok((driver.devices(version)?, missing(version)))
     });
     listed.unwrap_or_else(|missing| (Vec::new(), Some(missing)))
-}
-
-/// The device of this id, and its ordinal.
-pub(crate) fn find(id: &DeviceId) -> Result<(GpuInfo, usize), DeviceError> {
-    match list() {
-        (_, Some(missing)) => Err(missing.into()),
-        (devices, None) => listing::find(id, Backend::Cuda, devices),
-    }
 }
 
 /// What is called here, and what CubeCL 0.10's CUDA runtime and our copies call through cudarc.

@@ -127,3 +127,34 @@ impl fmt::Display for AbsentBackend {
         write!(f, "{name}: {}; {}", self.reason, self.remedy)
     }
 }
+
+/// A PCI address in the one form that all of them are compared in,
+/// `domain:bus:device.function` in lower-case hexadecimal, four digits of domain.
+#[cfg(feature = "gpu")]
+pub(crate) fn pci_address(text: &str) -> Fact<String> {
+    let parse = || {
+        let (domain, rest) = text.trim().split_once(':')?;
+        let (bus, rest) = rest.split_once(':')?;
+        let (device, function) = rest.split_once('.').unwrap_or((rest, "0"));
+        let hex = |digits| u32::from_str_radix(digits, 16).ok();
+        let (domain, bus) = (hex(domain)?, hex(bus)?);
+        let (device, function) = (hex(device)?, hex(function)?);
+        Some(format!("{domain:04x}:{bus:02x}:{device:02x}.{function:x}"))
+    };
+    parse().into()
+}
+
+#[cfg(all(test, feature = "gpu"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_have_one_form() {
+        for text in ["00000000:1B:00.0", "0000:1b:00"] {
+            assert_eq!(pci_address(text), Fact::Known("0000:1b:00.0".to_owned()));
+        }
+        for damaged in ["", "?", "1b:00.0", "0000:xx:00.0", "PCI\\VEN_10DE"] {
+            assert_eq!(pci_address(damaged), Fact::Unknown, "{damaged}");
+        }
+    }
+}

@@ -9,7 +9,7 @@ use crate::device_id::slug;
 use crate::error::DeviceError;
 use crate::gpu::{AbsentBackend, GpuInfo, unavailable};
 use crate::probe::{Probe, ProbeError};
-use crate::{Backend, DeviceId, Fact, adapters, cuda};
+use crate::{Backend, DeviceId, adapters, cuda};
 
 /// How long a driver may take to list its devices. Waking eight data-centre
 /// cards that nothing keeps awake takes several seconds.
@@ -87,7 +87,7 @@ fn identify(listed: Vec<GpuInfo>) -> Vec<(GpuInfo, usize)> {
 }
 
 /// The device of this id, and its place in the list of its backend.
-pub(crate) fn find(
+fn find(
     id: &DeviceId,
     backend: Backend,
     listed: Vec<GpuInfo>,
@@ -100,21 +100,6 @@ pub(crate) fn find(
         let names = names.as_deref().unwrap_or("none");
         unavailable(format!("there is no device `{id}`; {backend} has {names}"))
     })
-}
-
-/// A PCI address in the one form that all of them are compared in,
-/// `domain:bus:device.function` in lower-case hexadecimal, four digits of domain.
-pub(crate) fn pci_address(text: &str) -> Fact<String> {
-    let parse = || {
-        let (domain, rest) = text.trim().split_once(':')?;
-        let (bus, rest) = rest.split_once(':')?;
-        let (device, function) = rest.split_once('.').unwrap_or((rest, "0"));
-        let hex = |digits| u32::from_str_radix(digits, 16).ok();
-        let (domain, bus) = (hex(domain)?, hex(bus)?);
-        let (device, function) = (hex(device)?, hex(function)?);
-        Some(format!("{domain:04x}:{bus:02x}:{device:02x}.{function:x}"))
-    };
-    parse().into()
 }
 
 /// A device as its backend wants it to be opened.
@@ -147,10 +132,17 @@ pub fn open(id: &DeviceId) -> Result<(Handle, GpuInfo), DeviceError> {
     match id.backend() {
         None => Err(unavailable(format!("`{id}` is not a GPU"))),
         Some(Backend::Cuda) => {
-            cuda::find(id).map(|(info, ordinal)| (Handle::Cuda { ordinal }, info))
+            let (devices, missing) = cuda::list();
+            if let Some(missing) = missing {
+                return Err(missing.into());
+            }
+            let (info, ordinal) = find(id, Backend::Cuda, devices)?;
+            Ok((Handle::Cuda { ordinal }, info))
         }
         Some(backend) => {
-            let (instance, adapter, info) = adapters::open(id, backend)?;
+            let (instance, mut adapters, listed) = adapters::enumerate(backend)?;
+            let (info, place) = find(id, backend, listed)?;
+            let adapter = adapters.swap_remove(place);
             Ok((Handle::Wgpu { instance, adapter }, info))
         }
     }
@@ -160,6 +152,7 @@ pub fn open(id: &DeviceId) -> Result<(Handle, GpuInfo), DeviceError> {
 mod tests {
     use super::*;
     use crate::GpuKind;
+    use crate::gpu::pci_address;
 
     fn listed(backend: Backend, name: &str, pci: &str) -> GpuInfo {
         GpuInfo {
@@ -227,16 +220,6 @@ mod tests {
         let is_own = |gpu: &GpuInfo| gpu.preferred && gpu.same_as.is_empty();
         assert!(gpus.iter().all(is_own));
         assert_eq!(gpus[1].id.as_str(), "cuda:card-mig#2");
-    }
-
-    #[test]
-    fn addresses_have_one_form() {
-        for text in ["00000000:1B:00.0", "0000:1b:00"] {
-            assert_eq!(pci_address(text), Fact::Known("0000:1b:00.0".to_owned()));
-        }
-        for damaged in ["", "?", "1b:00.0", "0000:xx:00.0", "PCI\\VEN_10DE"] {
-            assert_eq!(pci_address(damaged), Fact::Unknown, "{damaged}");
-        }
     }
 
     #[test]

@@ -67,14 +67,14 @@ pub(crate) fn whole(value: f64) -> usize {
 /// What the machine has, how much of it this process may use, how busy it is, and what its
 /// sensors say: the crate `breakeven-machine`.
 pub mod hardware {
-    #[cfg(feature = "gpu")]
-    pub(crate) use breakeven_machine::open;
     pub(crate) use breakeven_machine::second_cache;
     pub use breakeven_machine::{
         AbsentBackend, Backend, CoreLimit, CpuUseBasis, DeviceId, Fact, GpuInfo, GpuKind, GpuLoad,
         HardwareCapabilities, MemoryLimit, ParseDeviceIdError, SimdSupport, SystemLoad,
         UsableCores, sensors,
     };
+    #[cfg(feature = "gpu")]
+    pub(crate) use breakeven_machine::{Handle, open};
 }
 
 use breakeven_machine::error;

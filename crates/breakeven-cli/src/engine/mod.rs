@@ -2,11 +2,14 @@
 //! line. The rest of this crate reads and judges what they wrote, and builds without them.
 
 mod args;
+#[cfg(unix)]
+mod ask;
 mod commands;
 mod devices;
 mod doctor;
 mod load;
 mod output;
+mod programs;
 mod protocol;
 mod session;
 mod suite;

@@ -36,17 +36,14 @@ impl CpuSensors {
         };
         let cpuinfo = read("proc/cpuinfo").unwrap_or_default();
         let clocks = info_clocks(&cpuinfo);
-        let core = |(number, now): (&u32, &CpuTimes)| CoreReading {
-            number: *number,
-            used: used(
-                Some(*now),
-                before
-                    .as_ref()
-                    .and_then(|(_, cores)| cores.get(number).copied()),
-            ),
-            clock_hz: clock(root, *number)
-                .or_else(|| clocks.get(number).copied())
-                .into(),
+        let core = |(number, now): (&u32, &CpuTimes)| {
+            let then = before.as_ref().and_then(|(_, cores)| cores.get(number));
+            let clock_hz = clock(root, *number).or_else(|| clocks.get(number).copied());
+            CoreReading {
+                number: *number,
+                used: used(Some(*now), then.copied()),
+                clock_hz: clock_hz.into(),
+            }
         };
         let meminfo = read("proc/meminfo").unwrap_or_default();
         let total = kib(&meminfo, "MemTotal:");
@@ -106,14 +103,10 @@ fn info_clocks(cpuinfo: &str) -> BTreeMap<u32, f64> {
     let mut clocks = BTreeMap::new();
     let mut core = None;
     for (key, value) in cpuinfo.lines().filter_map(|line| line.split_once(':')) {
-        match (key.trim(), core) {
+        match (key.trim(), value.trim().parse::<f64>()) {
             ("processor", _) => core = value.trim().parse().ok(),
-            ("cpu MHz", Some(core)) => {
-                let mhz = value.trim().parse::<f64>().ok();
-                clocks.extend(
-                    mhz.filter(|mhz| mhz.is_finite())
-                        .map(|mhz| (core, mhz * 1e6)),
-                );
+            ("cpu MHz", Ok(mhz)) if mhz.is_finite() => {
+                clocks.extend(core.map(|core| (core, mhz * 1e6)));
             }
             _ => {}
         }

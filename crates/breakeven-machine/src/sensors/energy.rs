@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use super::rapl::Rapl;
 use super::{GpuReading, GpuState, Sensors};
+use crate::Fact;
 
 /// How often power is read where a device has no energy counter.
 const POWER_EVERY: Duration = Duration::from_millis(100);
@@ -103,17 +104,15 @@ pub struct EnergyMeter {
 struct State {
     sensors: Sensors,
     rapl: Rapl,
-    cpu: Result<f64, EnergyUnknown>,
+    cpu: EnergyCounter,
     gpus: Vec<Gpu>,
 }
 
 /// What is known of one GPU.
 #[derive(Debug)]
 struct Gpu {
-    pci: String,
-    method: EnergyMethod,
-    joules: Result<f64, EnergyUnknown>,
-    /// The counter, J, or the power, W, when it was read last.
+    counter: EnergyCounter,
+    /// The driver's counter, J, or the power, W, when it was read last.
     last: (f64, Instant),
 }
 
@@ -131,7 +130,12 @@ impl EnergyMeter {
 
     pub(crate) fn with(sensors: Sensors, root: &Path) -> Self {
         let rapl = Rapl::open(root);
-        let cpu = rapl.check().map(|()| 0.0);
+        let cpu = EnergyCounter {
+            domain: EnergyDomain::Cpu,
+            joules: rapl.check().map(|()| 0.0),
+            method: EnergyMethod::Rapl,
+            covers: rapl.covers(),
+        };
         let mut state = State {
             sensors,
             rapl,
@@ -155,21 +159,8 @@ impl EnergyMeter {
     pub fn read(&self) -> Vec<EnergyCounter> {
         let mut state = lock(&self.state);
         state.read();
-        let cpu = EnergyCounter {
-            domain: EnergyDomain::Cpu,
-            joules: state.cpu.clone(),
-            method: EnergyMethod::Rapl,
-            covers: state.rapl.covers(),
-        };
-        let gpus = state.gpus.iter().map(|gpu| EnergyCounter {
-            domain: EnergyDomain::Gpu {
-                pci: gpu.pci.clone(),
-            },
-            joules: gpu.joules.clone(),
-            method: gpu.method,
-            covers: "card",
-        });
-        std::iter::once(cpu).chain(gpus).collect()
+        let gpus = state.gpus.iter().map(|gpu| gpu.counter.clone());
+        std::iter::once(state.cpu.clone()).chain(gpus).collect()
     }
 }
 
@@ -191,11 +182,9 @@ fn keep_reading(state: &Weak<Mutex<State>>, every: Duration) {
 impl State {
     /// How often counters have to be read, if ever.
     fn every(&self) -> Option<Duration> {
-        let sums_power = self
-            .gpus
-            .iter()
-            .any(|gpu| gpu.method == EnergyMethod::Power);
-        match (sums_power, &self.cpu) {
+        let mut gpus = self.gpus.iter();
+        let sums_power = gpus.any(|gpu| gpu.counter.method == EnergyMethod::Power);
+        match (sums_power, &self.cpu.joules) {
             (true, _) => Some(POWER_EVERY),
             (false, Ok(_)) => Some(self.rapl.round_time() / 2),
             (false, Err(_)) => None,
@@ -203,20 +192,24 @@ impl State {
     }
 
     fn read(&mut self) {
-        if let Ok(sum) = &mut self.cpu {
+        if let Ok(sum) = &mut self.cpu.joules {
             match self.rapl.spent(Instant::now()) {
                 Ok(spent) => *sum += spent.unwrap_or(0.0),
-                Err(error) => self.cpu = Err(error),
+                Err(error) => self.cpu.joules = Err(error),
             }
         }
         for reading in self.sensors.read_gpus(Instant::now()).0 {
-            let Some(pci) = reading.load.pci.known() else {
+            let Fact::Known(pci) = reading.load.pci.clone() else {
                 continue;
             };
-            let now = Instant::now();
-            match self.gpus.iter_mut().find(|gpu| gpu.pci == *pci) {
-                Some(gpu) => gpu.add(&reading, now),
-                None => self.gpus.push(Gpu::new(pci.clone(), &reading, now)),
+            let (domain, now) = (EnergyDomain::Gpu { pci: pci.clone() }, Instant::now());
+            let known = self
+                .gpus
+                .iter_mut()
+                .find(|gpu| gpu.counter.domain == domain);
+            match known {
+                Some(gpu) => gpu.add(pci, &reading, now),
+                None => self.gpus.push(Gpu::new(pci, &reading, now)),
             }
         }
     }
@@ -231,49 +224,45 @@ fn told(reading: &GpuReading) -> Option<(EnergyMethod, f64)> {
 
 impl Gpu {
     fn new(pci: String, reading: &GpuReading, now: Instant) -> Self {
-        let (method, value, joules) = match told(reading) {
-            Some((method, value)) => (method, value, Ok(0.0)),
-            None => {
-                let pci = pci.clone();
-                (EnergyMethod::Power, 0.0, Err(EnergyUnknown::Untold { pci }))
-            }
-        };
-        Self {
-            pci,
+        let domain = EnergyDomain::Gpu { pci: pci.clone() };
+        let told = told(reading);
+        let (method, value) = told.unwrap_or((EnergyMethod::Power, 0.0));
+        let counter = EnergyCounter {
+            domain,
+            joules: told.map(|_| 0.0).ok_or(EnergyUnknown::Untold { pci }),
             method,
-            joules,
-            last: (value, now),
-        }
+            covers: "card",
+        };
+        let last = (value, now);
+        Self { counter, last }
     }
 
-    fn add(&mut self, reading: &GpuReading, now: Instant) {
-        let Ok(sum) = &mut self.joules else {
+    fn add(&mut self, pci: String, reading: &GpuReading, now: Instant) {
+        let counts = self.counter.method != EnergyMethod::Power;
+        let Ok(sum) = &mut self.counter.joules else {
             return;
         };
         let (last, at) = self.last;
         let passed = now - at;
-        let told = told(reading).filter(|(method, _)| *method == self.method);
+        let told = told(reading).filter(|(method, _)| *method == self.counter.method);
         let spent = match (reading.state, told) {
-            (GpuState::Current, Some((method, value))) => {
+            (GpuState::Current, Some((_, value))) => {
                 self.last = (value, now);
-                match method {
+                match counts {
                     // A counter that steps back is a driver that was loaded anew.
-                    _ if method != EnergyMethod::Power => Some(value - last).filter(|j| *j >= 0.0),
+                    true => Some(value - last).filter(|joules| *joules >= 0.0),
                     // The trapezoidal rule.
-                    _ if passed <= LONGEST_GAP => Some((value + last) / 2.0 * passed.as_secs_f64()),
-                    _ => None,
+                    false => Some((value + last) / 2.0 * passed.as_secs_f64())
+                        .filter(|_| passed <= LONGEST_GAP),
                 }
             }
             // A counter counts on, whether or not it can be read just now.
-            (GpuState::Silent { .. }, _) if self.method != EnergyMethod::Power => return,
+            (GpuState::Silent { .. }, _) if counts => return,
             _ => None,
         };
         match spent {
             Some(joules) => *sum += joules,
-            None => {
-                let pci = self.pci.clone();
-                self.joules = Err(EnergyUnknown::Silent { pci });
-            }
+            None => self.counter.joules = Err(EnergyUnknown::Silent { pci }),
         }
     }
 }
@@ -316,28 +305,21 @@ impl EnergyMeter {
     /// a GPU's driver tells, or not at all where nothing does.
     pub fn measure_idle(&self) -> IdlePower {
         let (before, began) = (self.read(), Instant::now());
-        let Some(least) = least_time(&before) else {
-            let unknown = before.into_iter().map(|counter| {
-                let watts = counter.joules.map(|_| 0.0);
-                (counter.domain, watts)
-            });
-            return IdlePower {
-                watts: unknown.collect(),
-                over: Duration::ZERO,
-            };
-        };
-        thread::sleep(least.max(LEAST_IDLE));
-        let (after, over) = (self.read(), began.elapsed());
-        let watts = after.into_iter().map(|counter| {
-            let at_first = joules_of(&before, &counter.domain).unwrap_or(0.0);
-            let watts =
-                (counter.joules).map(|joules| (joules - at_first).max(0.0) / over.as_secs_f64());
-            (counter.domain, watts)
-        });
-        IdlePower {
-            watts: watts.collect(),
-            over,
+        let least = least_time(&before);
+        if let Some(least) = least {
+            thread::sleep(least.max(LEAST_IDLE));
         }
+        let over = least.map_or(Duration::ZERO, |_| began.elapsed());
+        let watts = self.read().into_iter().map(|counter| {
+            let at_first = joules_of(&before, &counter.domain).unwrap_or(0.0);
+            let joules = counter.joules.map(|joules| (joules - at_first).max(0.0));
+            (
+                counter.domain,
+                joules.map(|joules| joules / over.as_secs_f64().max(1e-9)),
+            )
+        });
+        let watts = watts.collect();
+        IdlePower { watts, over }
     }
 }
 

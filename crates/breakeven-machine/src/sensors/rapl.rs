@@ -2,7 +2,8 @@
 //! and AMD's processors; `Documentation/power/powercap/powercap.rst`), else `hwmon`'s
 //! `amd_energy`.
 
-use std::io;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -56,68 +57,53 @@ fn round_time(range_uj: u64) -> Duration {
 /// The counters of all packages and their memory.
 #[derive(Debug)]
 pub(crate) struct Rapl {
-    counters: Vec<Counter>,
+    /// Or why there is none.
+    counters: Result<Vec<Counter>, EnergyUnknown>,
     /// One of them is the memory's.
     has_memory: bool,
-    /// Why there is none.
-    missing: Option<EnergyUnknown>,
 }
 
 impl Rapl {
     pub(crate) fn open(root: &Path) -> Self {
-        let zones = entries(root.join("sys/class/powercap"));
+        let mut zones = entries(root.join("sys/class/powercap"));
         let kind = |zone: &PathBuf| text(zone.join("name")).unwrap_or_default();
         // Packages, and memory, which is not a part of its package. `core` and `uncore`
         // are parts; `psys` is the whole machine. The same counters are shown by the
         // register (intel-rapl) and by memory (intel-rapl-mmio).
-        let zones: Vec<PathBuf> = zones
-            .into_iter()
-            .filter(|zone| name(zone).starts_with("intel-rapl:"))
-            .filter(|zone| kind(zone).starts_with("package") || kind(zone) == "dram")
-            .collect();
+        zones.retain(|zone| {
+            let is_counted = kind(zone).starts_with("package") || kind(zone) == "dram";
+            name(zone).starts_with("intel-rapl:") && is_counted
+        });
         let has_memory = zones.iter().any(|zone| kind(zone) == "dram");
-        let mut files: Vec<(PathBuf, PathBuf)> = (zones.into_iter())
-            .map(|zone| (zone.join("energy_uj"), zone.join("max_energy_range_uj")))
-            .collect();
-        let is_counted_up = files.is_empty();
-        if is_counted_up {
-            files = amd_sockets(root)
-                .into_iter()
-                .map(|file| (file, PathBuf::new()))
-                .collect();
-        }
-        let missing = match files.first() {
-            None => Some(EnergyUnknown::NoCounter),
-            // All are read by the same users.
-            Some((file, _)) => match std::fs::read_to_string(file) {
-                Ok(_) => None,
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    let path = file.clone();
-                    Some(EnergyUnknown::Permission { path })
-                }
-                Err(error) => Some(EnergyUnknown::Unreadable {
-                    path: file.clone(),
-                    why: error.to_string(),
-                }),
-            },
-        };
-        let counter = |(file, range): (PathBuf, PathBuf)| Counter {
-            // The driver `amd_energy` counts on beyond its register's 32 bits.
-            range: if is_counted_up {
-                u64::MAX
-            } else {
-                number(range).unwrap_or(u64::from(u32::MAX))
-            },
+        let counter = |file, range| Counter {
             file,
+            range,
             last: None,
         };
+        let of_zone = |zone: &PathBuf| {
+            let range = number(zone.join("max_energy_range_uj"));
+            counter(zone.join("energy_uj"), range.unwrap_or(u64::from(u32::MAX)))
+        };
+        let mut counters: Vec<Counter> = zones.iter().map(of_zone).collect();
+        if counters.is_empty() {
+            // The driver `amd_energy` counts on beyond its register's 32 bits.
+            let sockets = amd_sockets(root).into_iter();
+            counters = sockets.map(|file| counter(file, u64::MAX)).collect();
+        }
+        // All are read by the same users.
+        let readable = match counters.first() {
+            None => Err(EnergyUnknown::NoCounter),
+            Some(Counter { file, .. }) => fs::read(file).map_err(|error| {
+                let (path, why) = (file.clone(), error.to_string());
+                match error.kind() {
+                    ErrorKind::PermissionDenied => EnergyUnknown::Permission { path },
+                    _ => EnergyUnknown::Unreadable { path, why },
+                }
+            }),
+        };
         Self {
-            counters: match missing {
-                None => files.into_iter().map(counter).collect(),
-                Some(_) => Vec::new(),
-            },
+            counters: readable.map(|_| counters),
             has_memory,
-            missing,
         }
     }
 
@@ -131,12 +117,12 @@ impl Rapl {
 
     /// Whether energy is known here.
     pub(crate) fn check(&self) -> Result<(), EnergyUnknown> {
-        self.missing.clone().map_or(Ok(()), Err)
+        self.counters.as_ref().map(drop).map_err(Clone::clone)
     }
 
     /// The longest time between two readings in which no counter can go round twice.
     pub(crate) fn round_time(&self) -> Duration {
-        let ranges = self.counters.iter().map(|counter| counter.range);
+        let ranges = self.counters.iter().flatten().map(|counter| counter.range);
         round_time(ranges.min().unwrap_or(u64::MAX))
     }
 
@@ -146,11 +132,9 @@ impl Rapl {
     ///
     /// Why that is not known.
     pub(crate) fn spent(&mut self, now: Instant) -> Result<Option<f64>, EnergyUnknown> {
-        self.check()?;
+        let counters = self.counters.as_mut().map_err(|why| why.clone())?;
         // Every counter is read, also behind one that fails.
-        let spent: Vec<_> = (self.counters.iter_mut())
-            .map(|counter| counter.spent(now))
-            .collect();
+        let spent: Vec<_> = counters.iter_mut().map(|one| one.spent(now)).collect();
         spent.into_iter().sum()
     }
 
@@ -166,15 +150,12 @@ impl Rapl {
 /// The counters of sockets (label `Esocket0`) of `amd_energy`.
 fn amd_sockets(root: &Path) -> Vec<PathBuf> {
     let chips = hwmon(root.join("sys/class/hwmon"), |name| name == "amd_energy");
-    let files = chips.iter().flat_map(entries);
-    files
-        .filter_map(|label| {
-            let number = name(&label)
-                .strip_prefix("energy")?
-                .strip_suffix("_label")?
-                .to_owned();
-            let is_socket = text(&label)?.starts_with("Esocket");
-            is_socket.then(|| label.with_file_name(format!("energy{number}_input")))
-        })
-        .collect()
+    let socket = |label: PathBuf| {
+        let number = name(&label)
+            .strip_prefix("energy")?
+            .strip_suffix("_label")?;
+        let input = label.with_file_name(format!("energy{number}_input"));
+        text(&label)?.starts_with("Esocket").then_some(input)
+    };
+    chips.iter().flat_map(entries).filter_map(socket).collect()
 }

@@ -1,17 +1,17 @@
 //! Programs that publish anything but what ours do, and what is made of two readings.
 
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io::Write as _;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::thread;
-use std::time::{Duration, Instant};
 
-use super::place::{Id, make};
-use super::programs::Tracked;
+use breakeven::monitor::{Publisher, VERSION};
+use breakeven_machine::linux;
+
 use super::*;
-use crate::execute::ManagerStats;
 
 /// A folder of sockets, of processes that sleep.
 struct Made {
@@ -22,7 +22,8 @@ struct Made {
 impl Made {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        make(&folder.path().join("breakeven")).expect("a folder");
+        let own = folder.path().join("breakeven");
+        DirBuilder::new().mode(0o700).create(own).expect("a folder");
         let children = Vec::new();
         Self { folder, children }
     }
@@ -36,8 +37,7 @@ impl Made {
         let child = Command::new("sleep").arg("600").spawn().expect("it starts");
         let pid = child.id();
         self.children.push(child);
-        let id = Id::of(pid);
-        let listener = UnixListener::bind(self.folder().join(id.file_name()));
+        let listener = UnixListener::bind(self.folder().join(socket_of(pid)));
         (pid, listener.expect("a socket"))
     }
 
@@ -54,6 +54,13 @@ impl Made {
     fn programs(&self) -> Programs {
         Programs::of_folders(vec![self.folder()])
     }
+}
+
+/// The name of a process's socket.
+fn socket_of(pid: u32) -> String {
+    let stat = linux::text(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let started = linux::process_stat(&stat).map_or(0, |process| process.started);
+    format!("{pid}-{started}.sock")
 }
 
 impl Drop for Made {
@@ -149,9 +156,10 @@ fn one_that_hangs_costs_a_quarter_of_a_second_however_often_it_is_asked() {
     });
     let mut programs = made.programs();
     // Nobody accepts: with time the queue is full, which would stop one that waits.
-    let full = made.folder().join(Id::of(answered).file_name());
-    let mut asked = 0..100_000;
-    let is_full = asked.any(|_| super::ask::connected(&full).is_err());
+    let publishers = Publisher::in_folder(&made.folder());
+    let full = publishers.iter().find(|one| one.pid == answered);
+    let full = full.expect("its socket is there");
+    let is_full = (0..100_000).any(|_| full.connect().is_err());
     assert!(is_full, "a queue without an end");
     for _ in 0..3 {
         let start = Instant::now();
@@ -226,8 +234,8 @@ fn what_exceeds_the_bounds_is_cut_and_crowds_are_counted() {
     let reading = made.programs().read();
     let program = &reading.programs[0];
     let bounds = (program.operations.len(), program.decisions.len());
-    assert_eq!(bounds, (MOST_OPERATIONS + 1, MOST_DECISIONS));
-    assert_eq!(program.operations[0].tasks.len(), MOST_DEVICES + 1);
+    assert_eq!(bounds, (33, 16));
+    assert_eq!(program.operations[0].tasks.len(), 17);
     for text in [
         &program.name,
         &program.operations[0].name,

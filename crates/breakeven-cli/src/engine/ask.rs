@@ -1,19 +1,14 @@
 //! Asks programs for their figures: all at once, within a bounded time, whatever they do.
 
-use std::fs;
 use std::io::{ErrorKind, Read as _};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
+use breakeven::monitor::{Figures, Publisher, VERSION};
 use serde::Deserialize;
 use thiserror::Error;
-
-use super::figures::{Figures, VERSION};
-use super::place::{Id, sockets};
 
 /// How long the programs have to answer, all together.
 const PATIENCE: Duration = Duration::from_millis(250);
@@ -43,25 +38,19 @@ pub(super) enum Unread {
     Newer(u32),
     #[error("its socket cannot be read: {0}")]
     Unreadable(#[from] std::io::Error),
-    /// Nobody listens: it was killed, or executes another program.
-    #[error("nobody listens")]
-    Refused,
 }
 
 /// What programs said, and how many there were beyond those that were asked.
-pub(super) type Answers = (Vec<(Id, Result<Figures, Unread>)>, usize);
+pub(super) type Answers = (Vec<(Publisher, Result<Figures, Unread>)>, usize);
 
 /// Asks the programs of these folders. Removes the sockets of those that have ended.
 pub(super) fn ask(folders: &[PathBuf]) -> Answers {
     let (mut calls, mut beyond) = (Vec::new(), 0);
     for folder in folders {
-        let (found, more) = sockets(folder, MOST_PROGRAMS - calls.len());
-        calls.extend(
-            found
-                .into_iter()
-                .map(|(id, socket)| Call::start(id, socket)),
-        );
-        beyond += more;
+        let found = Publisher::in_folder(folder);
+        let asked = found.len().min(MOST_PROGRAMS - calls.len());
+        beyond += found.len() - asked;
+        calls.extend(found.into_iter().take(asked).map(Call::start));
     }
     let start = Instant::now();
     let mut pause = SHORTEST_PAUSE;
@@ -82,35 +71,26 @@ pub(super) fn ask(folders: &[PathBuf]) -> Answers {
     (answers.collect(), beyond)
 }
 
-/// Removes the sockets of a folder whose programs have ended.
-pub(super) fn sweep(folder: &Path) {
-    let (found, _) = sockets(folder, usize::MAX);
-    for (id, socket) in found.into_iter().filter(|(id, _)| !id.is_alive()) {
-        drop(Call::start(id, socket).end());
-    }
-}
-
 /// A program that was asked.
 struct Call {
-    id: Id,
-    socket: PathBuf,
+    program: Publisher,
     stream: Option<UnixStream>,
     text: Vec<u8>,
     answer: Option<Result<Figures, Unread>>,
 }
 
 impl Call {
-    fn start(id: Id, socket: PathBuf) -> Self {
-        let (stream, answer) = match connected(&socket) {
+    fn start(program: Publisher) -> Self {
+        let (stream, answer) = match program.connect() {
             Ok(stream) => (Some(stream), None),
-            Err(Errno::CONNREFUSED) => (None, Some(Err(Unread::Refused))),
             // Its queue is full: it has not answered those before.
-            Err(Errno::AGAIN) => (None, Some(Err(Unread::Silent))),
-            Err(error) => (None, Some(Err(Unread::Unreadable(error.into())))),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                (None, Some(Err(Unread::Silent)))
+            }
+            Err(error) => (None, Some(Err(error.into()))),
         };
         Self {
-            id,
-            socket,
+            program,
             stream,
             text: Vec::new(),
             answer,
@@ -126,43 +106,31 @@ impl Call {
         let read = stream.take(room as u64).read_to_end(&mut self.text);
         self.answer = match read {
             _ if self.text.len() > MOST_BYTES => Some(Err(Unread::TooLong)),
-            Ok(_) => Some(understood(self.id, &self.text)),
+            Ok(_) => Some(understood(self.program.pid, &self.text)),
             Err(error) if error.kind() == ErrorKind::WouldBlock => None,
             Err(error) => Some(Err(error.into())),
         };
     }
 
     /// What came of it; none of a program that has ended.
-    fn end(self) -> Option<(Id, Result<Figures, Unread>)> {
+    fn end(self) -> Option<(Publisher, Result<Figures, Unread>)> {
         let answer = self.answer.unwrap_or(Err(Unread::Silent));
         match answer {
-            // A process of another container may not be seen from here: a socket is
-            // removed only where nobody listens either.
-            Err(Unread::Refused) => {
-                if !self.id.is_alive() {
-                    let _ = fs::remove_file(&self.socket);
-                }
+            // Nobody listens: it was killed, or executes another program. Or its socket was
+            // removed meanwhile.
+            Err(Unread::Unreadable(error))
+                if [ErrorKind::ConnectionRefused, ErrorKind::NotFound].contains(&error.kind()) =>
+            {
                 None
             }
-            // It was removed meanwhile.
-            Err(Unread::Unreadable(error)) if error.kind() == ErrorKind::NotFound => None,
             // A child holds its socket.
-            Err(Unread::Silent) if !self.id.is_alive() => None,
-            answer => Some((self.id, answer)),
+            Err(Unread::Silent) if !self.program.is_alive() => None,
+            answer => Some((self.program, answer)),
         }
     }
 }
 
-/// Connects without waiting.
-pub(super) fn connected(path: &Path) -> Result<UnixStream, Errno> {
-    let socket = socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
-    fcntl_setfd(&socket, FdFlags::CLOEXEC)?;
-    ioctl_fionbio(&socket, true)?;
-    connect(&socket, &SocketAddrUnix::new(path)?)?;
-    Ok(socket.into())
-}
-
-fn understood(id: Id, text: &[u8]) -> Result<Figures, Unread> {
+fn understood(pid: u32, text: &[u8]) -> Result<Figures, Unread> {
     #[derive(Deserialize)]
     struct Version {
         version: u32,
@@ -173,7 +141,7 @@ fn understood(id: Id, text: &[u8]) -> Result<Figures, Unread> {
         return Err(Unread::Newer(version));
     }
     let figures: Figures = serde_json::from_slice(text)?;
-    match figures.pid == id.pid {
+    match figures.pid == pid {
         true => Ok(figures.bounded()),
         false => Err(Unread::OtherProcess(figures.pid)),
     }

@@ -1,18 +1,14 @@
-//! The programs of this user that publish, reading by reading.
+//! The programs of this user that publish their figures, reading by reading.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use breakeven::execute::ManagerStats;
+use breakeven::monitor::{DecisionFigures, Figures, Latency, OperationFigures};
 use serde::Serialize;
 
 #[cfg(unix)]
-use super::ask::{Answers, ask};
-use super::figures::{DecisionFigures, Figures, OperationFigures};
-use super::latency::Latency;
-#[cfg(unix)]
-use super::place::{Id, folders};
-use crate::execute::ManagerStats;
+use super::ask::ask;
 
 /// Latencies are of the batches that ended in so long, where some did.
 const WINDOW: Duration = Duration::from_secs(60);
@@ -22,136 +18,122 @@ const KEPT_EVERY: Duration = Duration::from_secs(5);
 
 /// Reads what the programs of this user publish. Rates are those since the previous
 /// reading, and unknown in the first.
-///
-/// ```
-/// use breakeven::monitor::Programs;
-///
-/// let mut programs = Programs::open();
-/// for program in programs.read().programs {
-///     println!("{} ({}): {} batches", program.name, program.pid, program.stats.batches);
-/// }
-/// ```
 #[derive(Debug)]
-pub struct Programs {
-    folders: Vec<PathBuf>,
+pub(crate) struct Programs {
     #[cfg(unix)]
-    seen: BTreeMap<Id, Tracked>,
+    folders: Vec<std::path::PathBuf>,
+    #[cfg(unix)]
+    seen: BTreeMap<breakeven::monitor::Publisher, Tracked>,
 }
 
 /// One reading of all programs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct ProgramsReading {
+pub(crate) struct ProgramsReading {
     /// Those that answered, by process id.
-    pub programs: Vec<ProgramReading>,
+    pub(crate) programs: Vec<ProgramReading>,
     /// Those whose figures could not be read.
-    pub left_out: Vec<UnreadProgram>,
+    pub(crate) left_out: Vec<UnreadProgram>,
     /// Programs that were not asked, since there are so many.
-    pub beyond: usize,
+    pub(crate) beyond: usize,
 }
 
 /// A program whose figures could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct UnreadProgram {
+pub(crate) struct UnreadProgram {
     /// Its process id.
-    pub pid: u32,
+    pub(crate) pid: u32,
     /// Why, in a sentence.
-    pub why: String,
+    pub(crate) why: String,
 }
 
 /// What a program says of itself. Its texts are as it sent them, of bounded length:
 /// whoever prints them escapes what a terminal would obey.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ProgramReading {
+pub(crate) struct ProgramReading {
     /// Its process id.
-    pub pid: u32,
+    pub(crate) pid: u32,
     /// The file name of its executable.
-    pub name: String,
+    pub(crate) name: String,
     /// Time since it began to publish, s; all counts are since then.
-    pub since_s: f64,
+    pub(crate) since_s: f64,
     /// Batches per second since the previous reading.
-    pub batches_per_s: Option<f64>,
+    pub(crate) batches_per_s: Option<f64>,
     /// What all its managers did.
-    pub stats: ManagerStats,
+    pub(crate) stats: ManagerStats,
     /// How often each device was put into quarantine.
-    pub quarantines: BTreeMap<String, u64>,
+    pub(crate) quarantines: BTreeMap<String, u64>,
     /// The same per operation, the one with the most batches per second first.
-    pub operations: Vec<OperationReading>,
+    pub(crate) operations: Vec<OperationReading>,
     /// The last decisions, the newest first.
-    pub decisions: Vec<DecisionFigures>,
+    pub(crate) decisions: Vec<DecisionFigures>,
 }
 
 /// What a program says of one of its operations.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct OperationReading {
+pub(crate) struct OperationReading {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Batches that ended, those included that failed or were stopped.
-    pub batches: u64,
+    pub(crate) batches: u64,
     /// Batches that failed or were stopped.
-    pub incomplete: u64,
+    pub(crate) incomplete: u64,
     /// Batches per second since the previous reading.
-    pub batches_per_s: Option<f64>,
+    pub(crate) batches_per_s: Option<f64>,
     /// Tasks that each device did; the CPU is `cpu`.
-    pub tasks: BTreeMap<String, u64>,
+    pub(crate) tasks: BTreeMap<String, u64>,
     /// Tasks that the CPU did in a GPU's place.
-    pub fallback_tasks: u64,
+    pub(crate) fallback_tasks: u64,
     /// How often a device was put into quarantine in one of its batches.
-    pub quarantines: u64,
+    pub(crate) quarantines: u64,
     /// Times of the batches that were done in the last minute of reading; of all, where
     /// none was, or it is the first reading.
-    pub latency: Option<Quantiles>,
+    pub(crate) latency: Option<Quantiles>,
 }
 
 /// Quantiles of the times of batches, within 3 %.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Quantiles {
+pub(crate) struct Quantiles {
     /// The median, s.
-    pub p50_s: f64,
+    pub(crate) p50_s: f64,
     /// The time that 95 % did not exceed, s.
-    pub p95_s: f64,
+    pub(crate) p95_s: f64,
     /// The time that 99 % did not exceed, s.
-    pub p99_s: f64,
+    pub(crate) p99_s: f64,
     /// How many batches they are of.
-    pub batches: u64,
+    pub(crate) batches: u64,
 }
 
 #[cfg(unix)]
 impl Programs {
     /// The programs that publish where this process would.
-    pub fn open() -> Self {
-        Self::of_folders(folders())
+    pub(crate) fn open() -> Self {
+        Self::of_folders(breakeven::monitor::folders())
     }
 
-    pub(super) fn of_folders(folders: Vec<PathBuf>) -> Self {
-        Self {
-            folders,
-            seen: BTreeMap::new(),
-        }
+    fn of_folders(folders: Vec<std::path::PathBuf>) -> Self {
+        let seen = BTreeMap::new();
+        Self { folders, seen }
     }
 
     /// Asks them all. A quarter of a second at the most, where one does not answer; most
     /// often less than a millisecond. Removes the sockets of programs that were killed.
-    pub fn read(&mut self) -> ProgramsReading {
+    pub(crate) fn read(&mut self) -> ProgramsReading {
         let now = Instant::now();
         let (answers, beyond) = ask(&self.folders);
         self.seen
-            .retain(|id, _| answers.iter().any(|(known, _)| known == id));
-        self.take(now, (answers, beyond))
-    }
-
-    fn take(&mut self, now: Instant, (answers, beyond): Answers) -> ProgramsReading {
+            .retain(|seen, _| answers.iter().any(|(program, _)| program == seen));
         let mut reading = ProgramsReading {
             beyond,
             ..ProgramsReading::default()
         };
-        for (id, answer) in answers {
+        for (program, answer) in answers {
             match answer {
                 Ok(figures) => {
-                    let seen = self.seen.entry(id).or_default();
+                    let seen = self.seen.entry(program).or_default();
                     reading.programs.push(seen.take(now, figures));
                 }
                 Err(why) => reading.left_out.push(UnreadProgram {
-                    pid: id.pid,
+                    pid: program.pid,
                     why: why.to_string(),
                 }),
             }
@@ -160,31 +142,29 @@ impl Programs {
     }
 }
 
+/// No program publishes on this system.
 #[cfg(not(unix))]
 impl Programs {
-    /// No program publishes on this system.
-    pub fn open() -> Self {
-        Self {
-            folders: Vec::new(),
-        }
+    pub(crate) fn open() -> Self {
+        Self {}
     }
 
-    /// None.
-    pub fn read(&mut self) -> ProgramsReading {
+    pub(crate) fn read(&mut self) -> ProgramsReading {
         ProgramsReading::default()
     }
 }
 
 /// What a program said before.
+#[cfg_attr(not(unix), allow(dead_code, reason = "nothing is published there"))]
 #[derive(Debug, Default)]
-pub(super) struct Tracked {
+struct Tracked {
     last: Option<Figures>,
     /// States of the counts, the oldest first.
     kept: VecDeque<(Instant, BTreeMap<String, Latency>)>,
 }
 
 impl Tracked {
-    pub(super) fn take(&mut self, now: Instant, figures: Figures) -> ProgramReading {
+    fn take(&mut self, now: Instant, figures: Figures) -> ProgramReading {
         // It began to publish anew.
         let is_new = |last: &Figures| figures.since_s < last.since_s;
         if self.last.as_ref().is_some_and(is_new) {
@@ -267,3 +247,7 @@ impl Tracked {
         }
     }
 }
+
+#[cfg(all(test, unix))]
+#[path = "programs_tests.rs"]
+mod tests;
