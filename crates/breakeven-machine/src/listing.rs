@@ -230,7 +230,7 @@ mod tests {
             error.message,
             "there is no device `vulkan:no-such-card#3`; vulkan has none"
         );
-        let error = open(&DeviceId::cpu()).err().expect("the CPU is no GPU");
+        let error = open(&DeviceId::cpu()).expect_err("the CPU is no GPU");
         assert_eq!(error.message, "`cpu` is not a GPU");
     }
 }

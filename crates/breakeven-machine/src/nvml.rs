@@ -6,7 +6,7 @@
 //! process, as does the finding that it is not there. For the sensors it is asked on a thread
 //! of its own: a driver that hangs hangs there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -174,14 +174,9 @@ fn limits(reasons: ThrottleReasons) -> Vec<ClockLimit> {
         (R::HW_POWER_BRAKE_SLOWDOWN, ClockLimit::Hardware),
         (R::SYNC_BOOST, ClockLimit::Group),
     ];
-    let mut limits: Vec<ClockLimit> = named
-        .iter()
-        .filter(|(reason, _)| reasons.contains(*reason))
-        .map(|(_, limit)| *limit)
-        .collect();
-    limits.sort_unstable();
-    limits.dedup();
-    limits
+    let named = named.iter().filter(|(reason, _)| reasons.contains(*reason));
+    let limits: BTreeSet<ClockLimit> = named.map(|(_, limit)| *limit).collect();
+    limits.into_iter().collect()
 }
 
 /// The processes that compute or draw on it; none where the driver does not tell.

@@ -98,24 +98,15 @@ impl Card {
                 gpu.power_watts = Fact::Known(joules / seconds);
             }
         }
-        let i915 = self.drm.join("gt/gt0");
-        let xe = self.drm.join("device/tile0/gt0/freq0");
-        let (now, most, reasons) = match self.source {
-            Source::I915 => (
-                i915.join("rps_act_freq_mhz"),
-                i915.join("rps_max_freq_mhz"),
-                i915,
-            ),
-            _ => (
-                xe.join("act_freq"),
-                xe.join("max_freq"),
-                xe.join("throttle"),
-            ),
+        let (folder, now, most, reasons) = match self.source {
+            Source::I915 => ("gt/gt0", "rps_act_freq_mhz", "rps_max_freq_mhz", ""),
+            _ => ("device/tile0/gt0/freq0", "act_freq", "max_freq", "throttle"),
         };
+        let folder = self.drm.join(folder);
         // An Intel GPU that rests has a clock of 0.
-        gpu.clock_hz = scaled(now, 1e-6).into();
-        gpu.clock_max_hz = scaled(most, 1e-6).into();
-        gpu.limits = intel_limits(&reasons).into();
+        gpu.clock_hz = scaled(folder.join(now), 1e-6).into();
+        gpu.clock_max_hz = scaled(folder.join(most), 1e-6).into();
+        gpu.limits = intel_limits(&folder.join(reasons)).into();
     }
 }
 
@@ -143,11 +134,7 @@ fn amd(gpu: &mut GpuReading, device: &Path, sensors: &Path) {
 /// A level of `pp_dpm_sclk`: `1: 1725Mhz *`.
 fn level_hz(line: &str) -> Option<f64> {
     let (_, level) = line.split_once(':')?;
-    let level = level
-        .trim()
-        .trim_end_matches('*')
-        .trim()
-        .to_ascii_lowercase();
+    let level = level.trim_matches([' ', '*']).to_ascii_lowercase();
     let mhz: f64 = level.strip_suffix("mhz")?.parse().ok()?;
     mhz.is_finite().then_some(mhz * 1e6)
 }
@@ -176,33 +163,27 @@ fn amd_limits(metrics: &[u8]) -> Option<Vec<ClockLimit>> {
     Some(limits.map(|(_, limit)| *limit).collect())
 }
 
-/// The reasons, a file each: `throttle_reason_pl1` (i915), `reason_pl1` (xe). Power limits
+/// The reasons, a file each, and one for all of them: `throttle_reason_pl1` and
+/// `throttle_reason_status` (i915), `reason_pl1` and `status` (xe). Power limits
 /// are PL1, PL2, PL4; `ratl` and `thermal` are heat, `prochot` and `vr_*` the board.
 fn intel_limits(folder: &Path) -> Option<Vec<ClockLimit>> {
-    let mut limits = Vec::new();
+    let mut limits = BTreeSet::new();
     let mut is_known = false;
     for path in entries(folder) {
-        let name = name(&path).trim_start_matches("throttle_").to_owned();
-        let Some(reason) = name.strip_prefix("reason_") else {
-            continue;
-        };
-        let limit = match reason {
-            "status" => {
-                is_known = true;
-                continue;
-            }
-            "pl1" | "pl2" | "pl4" | "psys_pl1" | "psys_pl2" => ClockLimit::Power,
-            "thermal" | "ratl" | "vr_thermalert" => ClockLimit::Thermal,
-            "prochot" | "vr_tdc" | "iccmax" => ClockLimit::Hardware,
-            _ => ClockLimit::Other,
+        let file = name(&path).trim_start_matches("throttle_");
+        is_known |= ["status", "reason_status"].contains(&file);
+        let limit = match file.strip_prefix("reason_") {
+            None | Some("status") => continue,
+            Some("pl1" | "pl2" | "pl4" | "psys_pl1" | "psys_pl2") => ClockLimit::Power,
+            Some("thermal" | "ratl" | "vr_thermalert") => ClockLimit::Thermal,
+            Some("prochot" | "vr_tdc" | "iccmax") => ClockLimit::Hardware,
+            Some(_) => ClockLimit::Other,
         };
         if number::<u8>(&path)? != 0 {
-            limits.push(limit);
+            limits.insert(limit);
         }
     }
-    limits.sort_unstable();
-    limits.dedup();
-    is_known.then_some(limits)
+    is_known.then(|| limits.into_iter().collect())
 }
 
 /// The processes per PCI address.

@@ -13,7 +13,10 @@ use tempfile::TempDir;
 
 use super::drivers::{LIBRARIES, NVML, TWO_CARDS, cuda_driver, nvrtc};
 use super::{compile, skipped};
-use crate::{Backend, Fact, GpuInfo, Handle, HardwareCapabilities, SystemLoad, adapters, open};
+use crate::{
+    Backend, Fact, GpuInfo, GpuKind, GpuLoad, Handle, HardwareCapabilities, SystemLoad, adapters,
+    open,
+};
 
 const CHILD: &str = "BREAKEVEN_HARDWARE_TEST_CHILD";
 
