@@ -133,7 +133,7 @@ impl Driver {
         let mut version = 0;
         let status = call!(self.library, cuDriverGetVersion(&raw mut version => *mut c_int));
         self.checked("cuDriverGetVersion", status)?;
-        Ok(Version::from_number(version))
+        Ok(Version(version))
     }
 
     /// The devices in the order of their ordinals; an error when there is none.
@@ -209,23 +209,11 @@ fn unusable(reason: String, remedy: impl Into<String>) -> AbsentBackend {
 
 /// A version of CUDA, which numbers itself 1000 × major + 10 × minor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Version {
-    major: c_int,
-    minor: c_int,
-}
-
-impl Version {
-    fn from_number(number: c_int) -> Self {
-        Version {
-            major: number / 1000,
-            minor: number % 1000 / 10,
-        }
-    }
-}
+struct Version(c_int);
 
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
+        write!(f, "{}.{}", self.0 / 1000, self.0 % 1000 / 10)
     }
 }
 
@@ -302,7 +290,7 @@ fn nvrtc(driver: Version) -> Result<(), AbsentBackend> {
         nvrtcVersion(&raw mut major => *mut c_int, &raw mut minor => *mut c_int)
     );
     let status = status.unwrap_or(-1);
-    let version = Version { major, minor };
+    let version = Version(1000 * major + 10 * minor);
     if status != 0 {
         let reason = format!("nvrtcVersion of {name} failed with {status}");
         return Err(unusable(reason, "reinstall CUDA's NVRTC"));
@@ -406,10 +394,10 @@ mod tests {
 
     #[test]
     fn versions_read_as_cuda_numbers_them() {
-        let version = Version::from_number(12080);
+        let version = Version(12080);
         assert_eq!(version.to_string(), "12.8");
-        assert!(version < Version::from_number(13000));
-        assert_eq!(Version::from_number(11040).to_string(), "11.4");
+        assert!(version < Version(13000));
+        assert_eq!(Version(11040).to_string(), "11.4");
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod devices;
 mod doctor;
 mod load;
 mod output;
+#[cfg_attr(not(unix), allow(dead_code, reason = "nothing is published there"))]
 mod programs;
 mod protocol;
 mod session;

@@ -155,7 +155,6 @@ impl Programs {
 }
 
 /// What a program said before.
-#[cfg_attr(not(unix), allow(dead_code, reason = "nothing is published there"))]
 #[derive(Debug, Default)]
 struct Tracked {
     last: Option<Figures>,
