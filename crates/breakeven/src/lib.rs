@@ -32,12 +32,10 @@
 //! # Ok::<(), breakeven::Error>(())
 //! ```
 
-mod error;
 pub mod execute;
 mod exit;
 #[cfg(feature = "gpu")]
 pub mod gpu;
-pub mod hardware;
 mod kernel_times;
 pub mod kernels;
 mod large_pages;
@@ -66,6 +64,21 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) fn whole(value: f64) -> usize {
     value as usize
 }
+
+/// What the machine has, how much of it this process may use, how busy it is, and what its
+/// sensors say: the crate `breakeven-machine`.
+pub mod hardware {
+    pub(crate) use breakeven_machine::second_cache;
+    pub use breakeven_machine::{
+        AbsentBackend, Backend, CoreLimit, CpuUseBasis, DeviceId, Fact, GpuInfo, GpuKind, GpuLoad,
+        HardwareCapabilities, MemoryLimit, ParseDeviceIdError, SimdSupport, SystemLoad,
+        UsableCores, sensors,
+    };
+    #[cfg(feature = "gpu")]
+    pub(crate) use breakeven_machine::{Handle, open};
+}
+
+use breakeven_machine::error;
 
 /// Profiles, their file, the recorder, and what describes a sample: the crate
 /// `breakeven-profile`.

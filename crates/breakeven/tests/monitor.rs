@@ -1,13 +1,14 @@
 //! Programs that publish their figures, or cannot. Each is this test binary, run again.
 
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
 use breakeven::execute::{RayonCpu, StrategyManager};
-use breakeven::monitor::{Programs, publish, withdraw};
+use breakeven::monitor::{Figures, Publisher, folders, publish, withdraw};
 
 const CHILD: &str = "BREAKEVEN_PUBLISH_TEST_CHILD";
 
@@ -43,12 +44,11 @@ fn child() {
             .map([1_u64], |task| task + 1)
             .unwrap()
     };
-    let mut programs = Programs::open();
-    let mut batches = || -> Vec<u64> {
-        let reading = programs.read();
-        assert_eq!(reading.left_out, []);
-        let of_each = reading.programs.iter().map(|program| program.stats.batches);
-        of_each.collect()
+    let batches = || -> Vec<u64> {
+        let publishers = folders()
+            .into_iter()
+            .flat_map(|folder| Publisher::in_folder(&folder));
+        publishers.map(|one| figures(&one).stats.batches).collect()
     };
     run();
     match &*way {
@@ -92,6 +92,17 @@ fn child() {
         }
     }
     println!("\nDONE");
+}
+
+/// What a program says of itself.
+fn figures(publisher: &Publisher) -> Figures {
+    let mut stream = publisher.connect().unwrap();
+    stream.set_nonblocking(false).unwrap();
+    let mut text = Vec::new();
+    stream.read_to_end(&mut text).unwrap();
+    let figures: Figures = serde_json::from_slice(&text).unwrap();
+    assert_eq!(figures.pid, publisher.pid);
+    figures
 }
 
 /// Threads that serve figures, waited for.

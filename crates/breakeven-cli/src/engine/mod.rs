@@ -2,11 +2,15 @@
 //! line. The rest of this crate reads and judges what they wrote, and builds without them.
 
 mod args;
+#[cfg(unix)]
+mod ask;
 mod commands;
 mod devices;
-mod diagnosis;
+mod doctor;
 mod load;
 mod output;
+#[cfg_attr(not(unix), allow(dead_code, reason = "nothing is published there"))]
+mod programs;
 mod protocol;
 mod session;
 mod suite;

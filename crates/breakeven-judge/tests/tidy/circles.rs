@@ -7,11 +7,12 @@ use super::code::{code, words};
 use super::tree::Tree;
 
 /// All crates but that of the macro, which is one file.
-const CRATES: [&str; 6] = [
+const CRATES: [&str; 7] = [
     "breakeven",
     "breakeven-cli",
     "breakeven-import",
     "breakeven-judge",
+    "breakeven-machine",
     "breakeven-profile",
     "breakeven-stats",
 ];

@@ -12,9 +12,9 @@ struct Layer {
 
 const LAYERS: [Layer; 9] = [
     Layer {
-        folder: "crates/breakeven/src/hardware/",
+        folder: "crates/breakeven-machine/src/",
         forbidden: &["kernels", "operator", "execute", "peak"],
-        reason: "hardware knows nothing of work",
+        reason: "a machine knows nothing of work",
     },
     Layer {
         folder: "crates/breakeven/src/kernels/",

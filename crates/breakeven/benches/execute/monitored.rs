@@ -2,13 +2,14 @@
 //! without it, in turns. Every block has a reading, which is five times as many as the view
 //! makes at its shortest interval.
 
+use std::io::Read as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use breakeven::execute::{RayonCpu, StrategyManager};
-use breakeven::monitor::{Programs, publish, withdraw};
+use breakeven::monitor::{Publisher, folders, publish, withdraw};
 
 use crate::metric::metric;
 use crate::samples::{interval_of_median, print_interval};
@@ -22,9 +23,9 @@ pub(crate) fn monitored(quick: bool) {
     let ended = AtomicBool::new(false);
     thread::scope(|scope| {
         let reader = scope.spawn(|| {
-            let (mut programs, mut read) = (Programs::open(), 0_u64);
+            let mut read = 0_u64;
             while !ended.load(Ordering::Relaxed) {
-                read += programs.read().programs.len() as u64;
+                read += readings();
                 thread::sleep(BLOCK);
             }
             read
@@ -52,6 +53,20 @@ pub(crate) fn monitored(quick: bool) {
         metric("monitor_readings", read as f64, "");
         assert!(read > 0, "somebody reads");
     });
+}
+
+/// Reads the figures of all programs: how many answered.
+fn readings() -> u64 {
+    let publishers = folders()
+        .into_iter()
+        .flat_map(|folder| Publisher::in_folder(&folder));
+    let answers = publishers.filter_map(|publisher| {
+        let mut stream = publisher.connect().ok()?;
+        stream.set_nonblocking(false).ok()?;
+        stream.set_read_timeout(Some(BLOCK)).ok()?;
+        stream.read_to_end(&mut Vec::new()).ok()
+    });
+    answers.filter(|bytes| *bytes > 0).count() as u64
 }
 
 /// Pairs of blocks: time of a batch, ns, with publishing and without.

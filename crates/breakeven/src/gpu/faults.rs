@@ -115,57 +115,82 @@ impl Faults {
     }
 }
 
-impl From<ServerError> for DeviceError {
-    fn from(error: ServerError) -> Self {
-        match error {
+/// An error of a GPU library, as what the device could not do.
+pub(super) trait Failure {
+    fn of_device(self) -> DeviceError;
+}
+
+/// What a GPU library returned, as what the device could or could not do.
+pub(super) trait OnDevice<T> {
+    fn on_device(self) -> Result<T, DeviceError>;
+}
+
+impl<T, E: Failure> OnDevice<T> for Result<T, E> {
+    fn on_device(self) -> Result<T, DeviceError> {
+        self.map_err(Failure::of_device)
+    }
+}
+
+impl Failure for DeviceError {
+    fn of_device(self) -> DeviceError {
+        self
+    }
+}
+
+impl Failure for ServerError {
+    fn of_device(self) -> DeviceError {
+        match self {
             ServerError::ServerUnhealthy { mut errors, .. } if !errors.is_empty() => {
-                errors.swap_remove(0).into()
+                errors.swap_remove(0).of_device()
             }
-            ServerError::Launch(error) => error.into(),
-            ServerError::Io(error) => error.into(),
-            ServerError::Profile(error) => error.into(),
-            ServerError::Generic { reason, .. } => Self::new(kind_of_text(&reason), reason),
-            other => Self::new(DeviceErrorKind::Other, other.to_string()),
+            ServerError::Launch(error) => error.of_device(),
+            ServerError::Io(error) => error.of_device(),
+            ServerError::Profile(error) => error.of_device(),
+            ServerError::Generic { reason, .. } => of_text(&reason),
+            other => DeviceError::new(DeviceErrorKind::Other, other.to_string()),
         }
     }
 }
 
-impl From<LaunchError> for DeviceError {
-    fn from(error: LaunchError) -> Self {
-        let (kind, message) = match error {
+impl Failure for LaunchError {
+    fn of_device(self) -> DeviceError {
+        let (kind, message) = match self {
             LaunchError::CompilationError(error) => (DeviceErrorKind::Compile, error.to_string()),
             LaunchError::OutOfMemory { reason, .. } => (DeviceErrorKind::OutOfMemory, reason),
             LaunchError::TooManyResources(error) => (DeviceErrorKind::Launch, error.to_string()),
-            LaunchError::IoError(error) => return error.into(),
+            LaunchError::IoError(error) => return error.of_device(),
             LaunchError::Unknown { reason, .. } => (DeviceErrorKind::Launch, reason),
         };
-        Self::new(kind, message)
+        DeviceError::new(kind, message)
     }
 }
 
-impl From<IoError> for DeviceError {
-    fn from(error: IoError) -> Self {
-        match error {
+impl Failure for IoError {
+    fn of_device(self) -> DeviceError {
+        match self {
             IoError::BufferTooBig { size, .. } => {
                 let message = format!("a buffer of {size} bytes could not be allocated");
-                Self::new(DeviceErrorKind::OutOfMemory, message)
+                DeviceError::new(DeviceErrorKind::OutOfMemory, message)
             }
-            IoError::Unknown {
-                description: text, ..
-            } => Self::new(kind_of_text(&text), text),
-            other => Self::new(DeviceErrorKind::Other, other.to_string()),
+            IoError::Unknown { description, .. } => of_text(&description),
+            other => DeviceError::new(DeviceErrorKind::Other, other.to_string()),
         }
     }
 }
 
-impl From<ProfileError> for DeviceError {
-    fn from(error: ProfileError) -> Self {
-        match error {
-            ProfileError::Launch(error) => error.into(),
-            ProfileError::Unknown { reason, .. } => Self::new(kind_of_text(&reason), reason),
-            other => Self::new(DeviceErrorKind::Other, other.to_string()),
+impl Failure for ProfileError {
+    fn of_device(self) -> DeviceError {
+        match self {
+            ProfileError::Launch(error) => error.of_device(),
+            ProfileError::Unknown { reason, .. } => of_text(&reason),
+            other => DeviceError::new(DeviceErrorKind::Other, other.to_string()),
         }
     }
+}
+
+/// An error of which a library hands on the driver's words alone.
+pub(super) fn of_text(text: &str) -> DeviceError {
+    DeviceError::new(kind_of_text(text), text)
 }
 
 /// The kind that a message in plain words speaks of: drivers return codes that

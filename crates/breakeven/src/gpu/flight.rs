@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use cubecl::stream_id::StreamId;
 use rand::RngExt;
 
-use super::faults::Mark;
+use super::faults::{Mark, OnDevice as _};
 use super::form::Output;
 use super::run::{Plan, parameter_bytes};
 use super::wait::until_ready;
@@ -271,7 +271,7 @@ fn land<E: Element, T>(
     let outputs = outputs.into_iter();
     if to == Output::OnDevice {
         with_client!(gpu, client => {
-            client.flush()?;
+            client.flush().on_device()?;
             until_ready(client.sync(), patience)?;
         });
         let tensors = outputs.map(|(buffer, shape)| Tensor::on_device(gpu, buffer, &shape));

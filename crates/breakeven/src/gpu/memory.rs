@@ -13,6 +13,7 @@ use cubecl::config::{CubeClRuntimeConfig, RuntimeConfig};
 use cubecl::stream_id::StreamId;
 use serde::Serialize;
 
+use super::faults::OnDevice as _;
 use super::{Gpu, caught, never_fits, with_client};
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::locked;
@@ -134,7 +135,7 @@ impl Gpu {
 
     /// Notes what the current thread's stream holds.
     fn look(&self) -> Option<u64> {
-        let usage = caught(|| Ok(with_client!(self, client => client.memory_usage())?));
+        let usage = caught(|| with_client!(self, client => client.memory_usage()).on_device());
         let bytes = usage.ok()?.bytes_reserved;
         let stream = StreamId::current();
         let seen = Reserved { stream, bytes };

@@ -310,10 +310,10 @@ impl Gpu {
     }
 
     /// Waits for what the device does, for as long as its timeout is.
-    fn wait<T, E>(&self, future: impl Future<Output = Result<T, E>>) -> Result<T, DeviceError>
-    where
-        DeviceError: From<E>,
-    {
+    fn wait<T, E: faults::Failure>(
+        &self,
+        future: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, DeviceError> {
         wait::until_ready(future, self.patiently())
     }
 

@@ -8,8 +8,8 @@ use super::Client;
 use super::faults::{self, Faults};
 use super::transfer::CudaCopies;
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::hardware::open::{self, Handle};
 use crate::hardware::{DeviceId, GpuInfo};
+use crate::hardware::{Handle, open};
 
 /// A client of the device of that id, what copies for it beside the client, and what
 /// detection says of it.
@@ -17,7 +17,7 @@ pub(super) fn client(
     id: &DeviceId,
     faults: &Faults,
 ) -> Result<(Client, Option<CudaCopies>, GpuInfo), DeviceError> {
-    let (handle, info) = open::open(id)?;
+    let (handle, info) = open(id)?;
     let (client, copies) = match handle {
         Handle::Wgpu { instance, adapter } => (open_wgpu(instance, adapter, faults)?, None),
         Handle::Cuda { ordinal } => {

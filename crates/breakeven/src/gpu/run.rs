@@ -5,6 +5,7 @@ use std::time::Duration;
 use cubecl::prelude::*;
 use cubecl::profile::TimingMethod;
 
+use super::faults::OnDevice as _;
 use super::form::Launch;
 use super::timing::{KernelClock, share_of_lot};
 use super::{Buffer, Gpu, with_client};
@@ -254,7 +255,7 @@ impl Gpu {
     ) -> Result<Duration, DeviceError> {
         self.guarded(|| {
             with_client!(self, client => {
-                let (launched, duration) = client.profile(launches, "breakeven")?;
+                let (launched, duration) = client.profile(launches, "breakeven").on_device()?;
                 launched?;
                 let ticks = self.wait(async { Ok::<_, DeviceError>(duration.resolve().await) })?;
                 Ok(ticks.duration())

@@ -15,7 +15,7 @@ use cudarc::driver::result::{ctx, device, memcpy_dtoh_async, memcpy_htod_async, 
 use cudarc::driver::result::{init, stream};
 use cudarc::driver::sys::{CUcontext, CUdeviceptr, CUstream};
 
-use super::faults::kind_of_text;
+use super::faults::{Failure, OnDevice as _, of_text};
 use super::wait::until_ready;
 use super::{Buffer, Client, Gpu, with_client};
 use crate::error::{DeviceError, DeviceErrorKind};
@@ -45,7 +45,7 @@ impl Gpu {
             && bytes.len() >= DIRECT_FROM
         {
             let buffer = self.empty(bytes.len());
-            let place = client.get_resource(buffer.handle())?;
+            let place = client.get_resource(buffer.handle()).on_device()?;
             // Whatever used this memory before has to be done.
             self.wait(client.sync())?;
             // SAFETY: the buffer has as many bytes, and lives until they are copied.
@@ -73,14 +73,14 @@ impl Gpu {
         mut patience: impl FnMut() -> Result<Duration, DeviceError>,
     ) -> Result<(Vec<Vec<E>>, Instant), DeviceError> {
         // A read alone says nothing of a launch that failed before it.
-        with_client!(self, client => client.flush())?;
+        with_client!(self, client => client.flush()).on_device()?;
         let filled: Vec<_> = buffers.iter().filter(|buffer| buffer.bytes() > 0).collect();
         let (filled, done) = match (self.client(), &self.shared.copies) {
             (Client::Cuda(client), Some(copies)) => {
                 let places = filled
                     .iter()
                     .map(|buffer| client.get_resource(buffer.handle()));
-                let places = places.collect::<Result<Vec<_>, _>>()?;
+                let places = places.collect::<Result<Vec<_>, _>>().on_device()?;
                 until_ready(client.sync(), patience)?;
                 let done = Instant::now();
                 let copied = filled.iter().zip(&places).map(|(buffer, place)| {
@@ -138,10 +138,10 @@ unsafe impl Sync for CudaCopies {}
 
 impl CudaCopies {
     pub(super) fn open(ordinal: usize) -> Result<Self, DeviceError> {
-        init()?;
-        let device = device::get(i32::try_from(ordinal).unwrap_or(i32::MAX))?;
+        init().on_device()?;
+        let device = device::get(i32::try_from(ordinal).unwrap_or(i32::MAX)).on_device()?;
         // SAFETY: the device was just found.
-        let context = unsafe { primary_ctx::retain(device) }?;
+        let context = unsafe { primary_ctx::retain(device) }.on_device()?;
         Ok(Self {
             context,
             idle: Mutex::default(),
@@ -186,23 +186,22 @@ impl CudaCopies {
         start: impl FnOnce(CUstream) -> Result<(), DriverError>,
     ) -> Result<(), DeviceError> {
         // SAFETY: the context is never given back.
-        unsafe { ctx::set_current(self.context) }?;
+        unsafe { ctx::set_current(self.context) }.on_device()?;
         let idle = locked(&self.idle).pop();
         let on = match idle {
             Some(stream) => stream,
-            None => Stream(stream::create(stream::StreamKind::NonBlocking)?),
+            None => Stream(stream::create(stream::StreamKind::NonBlocking).on_device()?),
         };
         let started = start(on.0);
         // SAFETY: a stream of ours, which is never destroyed.
         let ended = unsafe { stream::synchronize(on.0) };
         locked(&self.idle).push(on);
-        Ok(started.and(ended)?)
+        started.and(ended).on_device()
     }
 }
 
-impl From<DriverError> for DeviceError {
-    fn from(error: DriverError) -> Self {
-        let text = format!("{error:?}");
-        Self::new(kind_of_text(&text), text)
+impl Failure for DriverError {
+    fn of_device(self) -> DeviceError {
+        of_text(&format!("{self:?}"))
     }
 }

@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::Duration;
 
+use super::faults::{Failure, OnDevice as _};
 use crate::error::DeviceError;
 
 /// How often a wait looks whether the device is still there.
@@ -23,19 +24,16 @@ impl Wake for Unpark {
 
 /// Polls the future until it is ready. `patience` is asked before each sleep for
 /// how long it may be at most, and ends the wait with an error.
-pub(super) fn until_ready<T, E>(
+pub(super) fn until_ready<T, E: Failure>(
     future: impl Future<Output = Result<T, E>>,
     mut patience: impl FnMut() -> Result<Duration, DeviceError>,
-) -> Result<T, DeviceError>
-where
-    DeviceError: From<E>,
-{
+) -> Result<T, DeviceError> {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut context = Context::from_waker(&waker);
     let mut future = pin!(future);
     loop {
         if let Poll::Ready(outcome) = future.as_mut().poll(&mut context) {
-            return outcome.map_err(DeviceError::from);
+            return outcome.on_device();
         }
         std::thread::park_timeout(patience()?);
     }

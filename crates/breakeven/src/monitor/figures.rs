@@ -1,10 +1,10 @@
 //! What a program says of itself: the message that is served, as data.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::latency::Latency;
 use crate::execute::ManagerStats;
 
 /// The message's version; a reader refuses a later one.
@@ -26,7 +26,6 @@ const MOST_CHARACTERS: usize = 240;
 
 /// What a program says of itself. All counts are since it began to publish.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct Figures {
     /// [`VERSION`] of whoever wrote it.
     pub version: u32,
@@ -48,7 +47,6 @@ pub struct Figures {
 
 /// What a program says of one of its operations.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct OperationFigures {
     /// Its name.
     pub name: String,
@@ -77,7 +75,8 @@ pub struct DecisionFigures {
 
 impl Figures {
     /// The same without what exceeds the bounds that a program of ours keeps.
-    pub(super) fn bounded(mut self) -> Self {
+    #[must_use]
+    pub fn bounded(mut self) -> Self {
         self.name = shortened(&self.name).to_owned();
         bound(&mut self.stats.tasks);
         bound(&mut self.stats.device_errors);
@@ -104,4 +103,136 @@ fn bound(counts: &mut BTreeMap<String, u64>) {
 pub(crate) fn shortened(text: &str) -> &str {
     let end = text.char_indices().nth(MOST_CHARACTERS);
     end.map_or(text, |(end, _)| &text[..end])
+}
+
+/// Buckets per doubling, and their bits.
+const PER_DOUBLING: u64 = 16;
+const BITS: u32 = 4;
+
+/// The last bucket: 73 minutes and all that is longer.
+const LAST: u16 = 639;
+
+/// Times of batches, counted in buckets: sixteen per doubling, so that a quantile is wrong by
+/// at most 3 % (half a bucket). This is HdrHistogram's layout with four bits of precision.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Latency(BTreeMap<u16, u64>);
+
+impl Latency {
+    /// Counts a time.
+    pub fn add(&mut self, took: Duration) {
+        let ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        *self.0.entry(bucket(ns)).or_default() += 1;
+    }
+
+    /// The number of times.
+    pub fn count(&self) -> u64 {
+        self.0.values().fold(0, |sum, n| sum.saturating_add(*n))
+    }
+
+    /// The time, s, that this fraction of the times does not exceed (0 to 1, nearest
+    /// rank), within 3 %; none of no times.
+    pub fn quantile(&self, fraction: f64) -> Option<f64> {
+        let count = self.count();
+        let rank = (fraction.clamp(0.0, 1.0) * count as f64).ceil().max(1.0);
+        let mut below = 0_u64;
+        let reached = |(_, n): &(&u16, &u64)| {
+            below = below.saturating_add(**n);
+            below as f64 >= rank
+        };
+        let (bucket, _) = self.0.iter().find(reached)?;
+        Some(middle_ns(*bucket) / 1e9)
+    }
+
+    /// The times that were counted since an earlier state of the same counts.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let before = |bucket| earlier.0.get(bucket).copied().unwrap_or(0);
+        let left = self.0.iter();
+        let left = left.map(|(bucket, n)| (*bucket, n.saturating_sub(before(bucket))));
+        Self(left.filter(|(_, n)| *n > 0).collect())
+    }
+}
+
+fn bucket(ns: u64) -> u16 {
+    let Some(doublings) = ns.checked_ilog2().and_then(|log| log.checked_sub(BITS)) else {
+        return ns as u16;
+    };
+    let inside = (ns >> doublings) % PER_DOUBLING;
+    let bucket = u64::from(doublings + 1) * PER_DOUBLING + inside;
+    u16::try_from(bucket).map_or(LAST, |bucket| bucket.min(LAST))
+}
+
+/// The middle of a bucket. Any number may have been sent.
+fn middle_ns(bucket: u16) -> f64 {
+    let bucket = u64::from(bucket.min(LAST));
+    if bucket < PER_DOUBLING {
+        return bucket as f64;
+    }
+    let width = 1_u64 << (bucket / PER_DOUBLING - 1);
+    ((PER_DOUBLING + bucket % PER_DOUBLING) * width) as f64 + width as f64 / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_has_the_times_near_its_middle() {
+        let mut ns = 1_u64;
+        while ns < 1 << 42 {
+            for ns in [ns, ns + ns / 3, ns + ns / 2, 2 * ns - 1] {
+                let middle = middle_ns(bucket(ns));
+                let wrong = (middle / ns as f64 - 1.0).abs();
+                assert!(wrong <= 1.0 / 32.0, "{ns} ns is in the bucket of {middle}");
+            }
+            ns *= 2;
+        }
+        assert_eq!((bucket(0), bucket(15), bucket(16)), (0, 15, 16));
+        assert_eq!(
+            (bucket(u64::MAX), middle_ns(u16::MAX)),
+            (LAST, middle_ns(LAST))
+        );
+    }
+
+    #[test]
+    fn quantiles_are_of_nearest_rank() {
+        let mut all = Latency::default();
+        assert_eq!(all.quantile(0.5), None);
+        // 1 to 100 ms.
+        for ms in 1..=100 {
+            all.add(Duration::from_millis(ms));
+        }
+        for (fraction, ms) in [
+            (0.0, 1.0),
+            (0.5, 50.0),
+            (0.95, 95.0),
+            (0.99, 99.0),
+            (1.0, 100.0),
+        ] {
+            let found = 1e3 * all.quantile(fraction).expect("there are times");
+            assert!(
+                (found / ms - 1.0).abs() <= 1.0 / 32.0,
+                "{fraction}: {found} ms"
+            );
+        }
+    }
+
+    #[test]
+    fn what_came_since_is_the_difference() {
+        let mut before = Latency::default();
+        before.add(Duration::from_secs(1));
+        let mut after = before.clone();
+        after.add(Duration::from_millis(1));
+        after.add(Duration::from_millis(1));
+        let since = after.since(&before);
+        assert_eq!((since.count(), after.count()), (2, 3));
+        assert!(since.quantile(1.0).expect("two times") < 0.0011);
+        // Counts that ran backwards, and a count that is as large as can be.
+        assert_eq!(before.since(&after).count(), 0);
+        let most: Latency =
+            serde_json::from_str(r#"{"65535": 18446744073709551615, "3": 2}"#).expect("buckets");
+        assert_eq!(most.count(), u64::MAX);
+        assert!(most.quantile(0.5).is_some());
+    }
 }

@@ -15,8 +15,7 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 use thiserror::Error;
 
-use super::ask::sweep;
-use super::place::{self, Id};
+use super::socket::{Publisher, folders, is_own, make};
 use crate::execute::ledger;
 use crate::exit::at_exit;
 use crate::locked;
@@ -75,12 +74,7 @@ pub enum PublishError {
 }
 
 /// The socket, and the process that made it: a child of it does not serve it.
-struct Published {
-    pid: u32,
-    socket: PathBuf,
-}
-
-static PUBLISHED: Mutex<Option<Published>> = Mutex::new(None);
+static PUBLISHED: Mutex<Option<Publisher>> = Mutex::new(None);
 
 /// Publishes this program's figures for `breakeven monitor`, from now on: batches that
 /// ended before do not count. Does nothing where it does so already. The same as
@@ -91,19 +85,20 @@ static PUBLISHED: Mutex<Option<Published>> = Mutex::new(None);
 /// [`PublishError`], where there is no place for the socket or no thread to serve it.
 pub fn publish() -> Result<(), PublishError> {
     let mut published = locked(&PUBLISHED);
-    let id = Id::own();
-    if published.as_ref().is_some_and(|known| known.pid == id.pid) {
+    let pid = std::process::id();
+    if published.as_ref().is_some_and(|known| known.pid == pid) {
         return Ok(());
     }
-    let folder = place::folders().swap_remove(0);
-    let socket = listen_in(&folder, id)?;
-    *published = Some(Published {
-        pid: id.pid,
-        socket,
-    });
+    let folder = folders().swap_remove(0);
+    let publisher = Publisher::of(pid, &folder);
+    listen(&folder, &publisher.socket)?;
+    *published = Some(publisher);
     drop(published);
-    // Those of programs that were killed. Theirs alone are connected to.
-    sweep(&folder);
+    // The sockets of programs that were killed are removed. They alone are connected to.
+    let others = Publisher::in_folder(&folder).into_iter();
+    others
+        .filter(|other| !other.is_alive())
+        .for_each(|ended| drop(ended.connect()));
     Ok(())
 }
 
@@ -143,33 +138,32 @@ pub(crate) fn publish_if_asked() {
     });
 }
 
-fn listen_in(folder: &Path, id: Id) -> Result<PathBuf, PublishError> {
+fn listen(folder: &Path, socket: &Path) -> Result<(), PublishError> {
     let failed = |source| PublishError::Folder {
         folder: folder.to_owned(),
         source,
     };
-    place::make(folder).map_err(failed)?;
-    if !place::is_own(folder).map_err(failed)? {
+    make(folder).map_err(failed)?;
+    if !is_own(folder).map_err(failed)? {
         return Err(PublishError::NotOwn {
             folder: folder.to_owned(),
         });
     }
-    let socket = folder.join(id.file_name());
     // Of this very process, before it executed another program.
-    let _ = fs::remove_file(&socket);
-    let listener = UnixListener::bind(&socket).map_err(|source| PublishError::Socket {
-        socket: socket.clone(),
+    let _ = fs::remove_file(socket);
+    let listener = UnixListener::bind(socket).map_err(|source| PublishError::Socket {
+        socket: socket.to_owned(),
         source,
     })?;
     let number = ledger::begin();
     let thread = thread::Builder::new().name("breakeven-monitor".to_owned());
     if let Err(error) = thread.spawn(move || serve(&listener, number)) {
         ledger::end();
-        let _ = fs::remove_file(&socket);
+        let _ = fs::remove_file(socket);
         return Err(PublishError::Thread(error));
     }
     remove_at_exit();
-    Ok(socket)
+    Ok(())
 }
 
 /// Answers while the counts are those that it was begun for.

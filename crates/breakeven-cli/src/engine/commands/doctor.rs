@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use breakeven::hardware::SystemLoad;
-use breakeven::hardware::doctor::{Observer, findings};
 use breakeven_judge::Outcome;
 use breakeven_profile::profile::{Failure, Profile};
 use breakeven_profile::recorder::Clock;
 
 use crate::engine::args::DoctorArgs;
-use crate::engine::diagnosis::{Diagnosis, Limit, Measured};
+use crate::engine::doctor::{Diagnosis, Limit, Measured, Observer, findings};
 use crate::engine::output;
 use crate::engine::protocol::{Cell, Request};
 use crate::engine::session::Session;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::engine::suite::{Counted, Event, Workload, counted, meter};
 use anyhow::{Result, bail};
 use breakeven::Costs;
-use breakeven::hardware::sensors::{EnergyUnknown, LoadRecorder};
-use breakeven::hardware::{AbsentBackend, Backend, GpuKind, HardwareCapabilities};
+use breakeven::hardware::sensors::EnergyUnknown;
+use breakeven::hardware::{AbsentBackend, Backend, GpuKind};
 use breakeven::kernels::NAMES;
 use breakeven_judge::Limits;
 use breakeven_profile::profile::{Device, Operation};
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         session.profile.environment.host = host();
     }
     let recording = match args.record_load {
-        true => Some(record_load(hardware)?),
+        true => Some(load::start(LOAD_EVERY, LOAD_SAMPLES, hardware, true)?),
         false => None,
     };
     let ended = measure(args, &energy, &devices, &kernels, &mut session);
@@ -152,11 +152,6 @@ impl From<&AbsentBackend> for Absent {
 /// kilobytes.
 const LOAD_EVERY: Duration = Duration::from_millis(250);
 const LOAD_SAMPLES: usize = 64;
-
-fn record_load(hardware: &HardwareCapabilities) -> Result<Recording> {
-    let recorder = LoadRecorder::new(LOAD_EVERY, LOAD_SAMPLES).with_ids_of(hardware);
-    load::start(recorder, LOAD_EVERY, true)
-}
 
 /// Budgets of what is not going to be measured would hold nothing.
 fn check_budgets(limits: &Limits, cells: &[Cell]) -> Result<()> {

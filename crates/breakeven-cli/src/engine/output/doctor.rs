@@ -3,14 +3,13 @@
 use std::io::Write;
 
 use anyhow::Result;
-use breakeven::hardware::doctor::{Facts, Finding, Remedy, Standing};
 use breakeven_judge::page::figures::plural;
 use breakeven_judge::page::{Column, Item, Page, Row, Table, Text, Tone};
 use breakeven_profile::unit;
 use serde::Serialize;
 
 use crate::args::PageFormat;
-use crate::engine::diagnosis::{Diagnosis, Measured, Unfit};
+use crate::engine::doctor::{Diagnosis, Facts, Finding, Measured, Remedy, Standing, Unfit};
 
 pub(crate) fn write(
     diagnosis: &Diagnosis,
@@ -212,13 +211,12 @@ fn item(finding: &Finding) -> Item {
 
 #[cfg(test)]
 mod tests {
-    use breakeven::hardware::doctor::Subject;
     use breakeven_judge::{Noise, Threshold};
     use breakeven_profile::profile::Failure;
     use insta::assert_snapshot;
 
     use super::*;
-    use crate::engine::diagnosis::Limit;
+    use crate::engine::doctor::{Limit, Subject};
     use crate::engine::suite::NoiseWork;
 
     fn noise(between: f64) -> Noise {

@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use breakeven::hardware::HardwareCapabilities;
-use breakeven::hardware::sensors::LoadRecorder;
 use breakeven_judge::Outcome;
 use breakeven_judge::page::figures::plural;
 use breakeven_profile::file;
@@ -37,8 +36,8 @@ pub(super) fn run(args: &MonitorArgs, path: &Path, err: &mut dyn Write) -> Resul
     let interrupted = interruption()?;
     let hardware = HardwareCapabilities::detect_without_gpu();
     let began = now();
-    let recorder = LoadRecorder::new(args.interval, MOST_SAMPLES);
-    let recording = load::start(recorder, args.interval, !args.command.is_empty())?;
+    let others = !args.command.is_empty();
+    let recording = load::start(args.interval, MOST_SAMPLES, &hardware, others)?;
     let limit = args.record.duration;
     let ended = match &args.command[..] {
         [] => wait(limit, interrupted),

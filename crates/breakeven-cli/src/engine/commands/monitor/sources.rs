@@ -3,9 +3,10 @@
 use std::fs;
 
 use breakeven::hardware::sensors::{Reading, Sensors};
-use breakeven::monitor::{Programs, ProgramsReading};
 use breakeven_judge::page::clean;
 use thiserror::Error;
+
+use crate::engine::programs::{Programs, ProgramsReading};
 
 /// The sensors and the programs.
 pub(super) struct Sources {

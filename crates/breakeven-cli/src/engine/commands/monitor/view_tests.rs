@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use breakeven::hardware::Fact;
 use breakeven::hardware::sensors::{GpuState, Reading};
-use breakeven::monitor::ProgramsReading;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use super::view::{Choices, draw};
 use crate::engine::output::monitor::Load;
 use crate::engine::output::monitor::made_up::{core, gpu, nothing, programs, reading};
+use crate::engine::programs::ProgramsReading;
 
 fn drawn(width: u16, height: u16, load: &Load) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("it cannot fail");

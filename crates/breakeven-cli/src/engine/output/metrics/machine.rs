@@ -7,12 +7,13 @@ use breakeven::hardware::sensors::{
     ClockLimit, CpuReading, EnergyCounter, EnergyDomain, EnergyMethod, GpuReading, GpuState,
     Reading,
 };
-use breakeven::monitor::ProgramsReading;
 
 use super::catalogue as all;
 use super::exposition::{Family, Labels, with};
 use super::families::Families;
 use super::program;
+
+use crate::engine::programs::ProgramsReading;
 
 /// Reasons that a driver tells apart.
 const REASONS: [ClockLimit; 7] = [

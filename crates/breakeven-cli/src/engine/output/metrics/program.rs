@@ -3,12 +3,13 @@
 //! The number of series is bounded: of 32 programs at the most, each of which tells of at
 //! most 33 operations and 17 devices.
 
-use breakeven::monitor::{OperationReading, ProgramReading, ProgramsReading};
 use breakeven_judge::page::shown;
 
 use super::catalogue as all;
 use super::exposition::{Labels, with};
 use super::families::Families;
+
+use crate::engine::programs::{OperationReading, ProgramReading, ProgramsReading};
 
 /// Programs that are served.
 const MOST_PROGRAMS: usize = 32;

@@ -8,13 +8,13 @@ use breakeven::hardware::sensors::{
     CpuReading, EnergyCounter, EnergyDomain, EnergyMethod, EnergyUnknown, GpuProcess, GpuState,
     Reading,
 };
-use breakeven::monitor::ProgramsReading;
 
 use super::catalogue::ALL;
 use super::documents_tests::promtool;
 use super::name::{Kind, Metric, Unit};
 use super::*;
 use crate::engine::output::monitor::made_up::{core, gpu, program, programs, reading};
+use crate::engine::programs::ProgramsReading;
 
 fn own() -> Own {
     Own {

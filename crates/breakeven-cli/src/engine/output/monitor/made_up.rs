@@ -8,8 +8,10 @@ use breakeven::hardware::sensors::{
     ClockLimit, CoreReading, CpuReading, GpuProcess, GpuReading, GpuState, Reading, Source,
 };
 use breakeven::hardware::{Fact, GpuLoad};
-use breakeven::monitor::{
-    DecisionFigures, OperationReading, ProgramReading, ProgramsReading, Quantiles, UnreadProgram,
+use breakeven::monitor::DecisionFigures;
+
+use crate::engine::programs::{
+    OperationReading, ProgramReading, ProgramsReading, Quantiles, UnreadProgram,
 };
 
 /// A GPU of which everything is known.

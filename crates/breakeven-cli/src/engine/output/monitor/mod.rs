@@ -18,13 +18,14 @@ use std::time::Duration;
 use anyhow::Result;
 use breakeven::hardware::Fact;
 use breakeven::hardware::sensors::{ClockLimit, GpuReading, Reading};
-use breakeven::monitor::{ProgramReading, ProgramsReading, UnreadProgram};
 use breakeven_judge::page::figures::plural;
 use breakeven_profile::{machine, unit};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use serde::Serialize;
 use unicode_width::UnicodeWidthChar as _;
+
+use crate::engine::programs::{ProgramReading, ProgramsReading, UnreadProgram};
 
 /// Readings whose use is kept for the curves.
 const KEPT: usize = 256;

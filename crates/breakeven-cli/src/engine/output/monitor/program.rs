@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use breakeven::monitor::{OperationReading, ProgramReading, ProgramsReading};
 use breakeven_judge::page::figures::{per_s, plural, share, time};
 use breakeven_judge::page::shown;
 use breakeven_profile::unit;
@@ -10,6 +9,8 @@ use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
 
 use super::{dim, heading};
+
+use crate::engine::programs::{OperationReading, ProgramReading, ProgramsReading, Quantiles};
 
 /// Operations and decisions that are shown of one program among others.
 const MOST_OPERATIONS: usize = 6;
@@ -151,9 +152,8 @@ fn heads(width: usize) -> Line<'static> {
 fn row(operation: &OperationReading, width: usize) -> Line<'static> {
     let name = super::cut(&shown(&operation.name, MOST_OF_NAME), name_width(width));
     let pad = name_width(width).saturating_sub(Span::raw(&*name).width());
-    let of_latency = |quantile: fn(&breakeven::monitor::Quantiles) -> f64| {
-        operation.latency.map(|all| time(quantile(&all) * 1e9))
-    };
+    let of_latency =
+        |quantile: fn(&Quantiles) -> f64| operation.latency.map(|all| time(quantile(&all) * 1e9));
     let figures = [
         operation.batches_per_s.map(per_s),
         of_latency(|all| all.p50_s),

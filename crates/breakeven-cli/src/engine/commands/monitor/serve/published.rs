@@ -6,10 +6,10 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use breakeven::hardware::sensors::{EnergyMeter, Sensors};
-use breakeven::monitor::Programs;
 use hyper::body::Bytes;
 
 use crate::engine::output::metrics::{Format, Own, families, text};
+use crate::engine::programs::Programs;
 
 /// The newest page, in both formats. A copy of it shares its bytes.
 #[derive(Debug, Clone, Default)]

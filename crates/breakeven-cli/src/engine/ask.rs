@@ -1,0 +1,148 @@
+//! Asks programs for their figures: all at once, within a bounded time, whatever they do.
+
+use std::io::{ErrorKind, Read as _};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use breakeven::monitor::{Figures, Publisher, VERSION};
+use serde::Deserialize;
+use thiserror::Error;
+
+/// How long the programs have to answer, all together.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// Programs that are asked.
+const MOST_PROGRAMS: usize = 64;
+
+/// Bytes of an answer; ours has a quarter of them at the most.
+const MOST_BYTES: usize = 1 << 20;
+
+/// How long a reader sleeps between two looks for answers.
+const SHORTEST_PAUSE: Duration = Duration::from_micros(100);
+const LONGEST_PAUSE: Duration = Duration::from_millis(5);
+
+/// Why a program's figures are not shown.
+#[derive(Debug, Error)]
+pub(super) enum Unread {
+    #[error("it did not answer within {} ms: it hangs or is stopped", PATIENCE.as_millis())]
+    Silent,
+    #[error("it sends more than {} KiB", MOST_BYTES >> 10)]
+    TooLong,
+    #[error("what it sends is not what a program of breakeven's sends: {0}")]
+    Garbage(#[from] serde_json::Error),
+    #[error("it says that it is process {0}")]
+    OtherProcess(u32),
+    #[error("it has version {0} of the figures, this is {VERSION}: use its breakeven")]
+    Newer(u32),
+    #[error("its socket cannot be read: {0}")]
+    Unreadable(#[from] std::io::Error),
+}
+
+/// What programs said, and how many there were beyond those that were asked.
+pub(super) type Answers = (Vec<(Publisher, Result<Figures, Unread>)>, usize);
+
+/// Asks the programs of these folders. Removes the sockets of those that have ended.
+pub(super) fn ask(folders: &[PathBuf]) -> Answers {
+    let (mut calls, mut beyond) = (Vec::new(), 0);
+    for folder in folders {
+        let found = Publisher::in_folder(folder);
+        let asked = found.len().min(MOST_PROGRAMS - calls.len());
+        beyond += found.len() - asked;
+        calls.extend(found.into_iter().take(asked).map(Call::start));
+    }
+    let start = Instant::now();
+    let mut pause = SHORTEST_PAUSE;
+    loop {
+        let mut is_open = false;
+        for call in &mut calls {
+            call.look();
+            is_open |= call.answer.is_none();
+        }
+        let left = PATIENCE.saturating_sub(start.elapsed());
+        if !is_open || left.is_zero() {
+            break;
+        }
+        thread::sleep(pause.min(left));
+        pause = (2 * pause).min(LONGEST_PAUSE);
+    }
+    let answers = calls.into_iter().filter_map(Call::end);
+    (answers.collect(), beyond)
+}
+
+/// A program that was asked.
+struct Call {
+    program: Publisher,
+    stream: Option<UnixStream>,
+    text: Vec<u8>,
+    answer: Option<Result<Figures, Unread>>,
+}
+
+impl Call {
+    fn start(program: Publisher) -> Self {
+        let (stream, answer) = match program.connect() {
+            Ok(stream) => (Some(stream), None),
+            // Its queue is full: it has not answered those before.
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                (None, Some(Err(Unread::Silent)))
+            }
+            Err(error) => (None, Some(Err(error.into()))),
+        };
+        Self {
+            program,
+            stream,
+            text: Vec::new(),
+            answer,
+        }
+    }
+
+    /// Takes what has come.
+    fn look(&mut self) {
+        let (Some(stream), None) = (&mut self.stream, &self.answer) else {
+            return;
+        };
+        let room = MOST_BYTES + 1 - self.text.len();
+        let read = stream.take(room as u64).read_to_end(&mut self.text);
+        self.answer = match read {
+            _ if self.text.len() > MOST_BYTES => Some(Err(Unread::TooLong)),
+            Ok(_) => Some(understood(self.program.pid, &self.text)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+            Err(error) => Some(Err(error.into())),
+        };
+    }
+
+    /// What came of it; none of a program that has ended.
+    fn end(self) -> Option<(Publisher, Result<Figures, Unread>)> {
+        let answer = self.answer.unwrap_or(Err(Unread::Silent));
+        match answer {
+            // Nobody listens: it was killed, or executes another program. Or its socket was
+            // removed meanwhile.
+            Err(Unread::Unreadable(error))
+                if [ErrorKind::ConnectionRefused, ErrorKind::NotFound].contains(&error.kind()) =>
+            {
+                None
+            }
+            // A child holds its socket.
+            Err(Unread::Silent) if !self.program.is_alive() => None,
+            answer => Some((self.program, answer)),
+        }
+    }
+}
+
+fn understood(pid: u32, text: &[u8]) -> Result<Figures, Unread> {
+    #[derive(Deserialize)]
+    struct Version {
+        version: u32,
+    }
+    if let Ok(Version { version }) = serde_json::from_slice(text)
+        && version > VERSION
+    {
+        return Err(Unread::Newer(version));
+    }
+    let figures: Figures = serde_json::from_slice(text)?;
+    match figures.pid == pid {
+        true => Ok(figures.bounded()),
+        false => Err(Unread::OtherProcess(figures.pid)),
+    }
+}

@@ -1,0 +1,436 @@
+//! What is known of a machine before it is judged: the data, and how the settings are read.
+
+use std::collections::BTreeSet;
+use std::env::consts;
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use breakeven_machine::Fact;
+use breakeven_machine::linux::{entries, text};
+use breakeven_machine::sensors::{CpuReading, GpuReading};
+use breakeven_profile::machine::cgroup;
+use breakeven_profile::profile::Clock;
+use serde::Serialize;
+
+use super::activity::Activity;
+
+/// All that the findings are made from.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct Facts {
+    /// What was set when it was looked at.
+    pub(crate) settings: Settings,
+    /// While nothing was asked of the machine.
+    pub(crate) quiet: Activity,
+    /// While it was worked with.
+    pub(crate) loaded: Activity,
+    /// The processors after the work; limits of their clocks are those since its begin.
+    pub(crate) cpu: CpuReading,
+    /// The GPUs after the work.
+    pub(crate) gpus: Vec<GpuReading>,
+    /// The clock that takes times, where it was measured.
+    pub(crate) clock: Option<Clock>,
+}
+
+/// A file of the system with one value.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Setting {
+    /// Its path.
+    pub(crate) file: String,
+    /// Its text.
+    pub(crate) value: String,
+    /// Whether this process could write it.
+    pub(crate) writable: bool,
+}
+
+/// What is set on the machine and for this process.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct Settings {
+    /// The processor's architecture, as `std::env::consts::ARCH` names it.
+    pub(crate) arch: &'static str,
+    /// Whether this process is the administrator's.
+    pub(crate) root: Fact<bool>,
+    /// The cores and which of them this process may use.
+    pub(crate) cores: Cores,
+    /// The quota of CPU time, if there is one.
+    pub(crate) quota: Option<Quota>,
+    /// How clocks are chosen.
+    pub(crate) frequency: Frequency,
+    /// Whether the machine is one.
+    pub(crate) virtualisation: Virtualisation,
+    /// The clock that the system counts time with.
+    pub(crate) clock_source: ClockSource,
+    /// Swap and addresses.
+    pub(crate) memory: Memory,
+}
+
+/// Logical cores by their numbers.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct Cores {
+    /// Those that this process may use.
+    pub(crate) allowed: Fact<Vec<u32>>,
+    /// Those that are switched on.
+    pub(crate) online: Fact<Vec<u32>>,
+    /// Those that the scheduler gives only to processes that ask for them (`isolcpus`).
+    pub(crate) isolated: Fact<Vec<u32>>,
+    /// Those without a timer's interrupt while one thread runs (`nohz_full`).
+    pub(crate) tickless: Fact<Vec<u32>>,
+    /// For each physical core the logical ones that share it.
+    pub(crate) siblings: Fact<Vec<Vec<u32>>>,
+}
+
+/// A quota of CPU time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(crate) struct Quota {
+    /// Cores' worth of CPU time.
+    pub(crate) cores: f64,
+    /// The file that says so.
+    pub(crate) setting: Setting,
+}
+
+/// How clocks are chosen.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct Frequency {
+    /// For each core that this process may use, where the system chooses its clock.
+    pub(crate) scaling: Vec<Scaling>,
+    /// Whether cores may run above their base clock.
+    pub(crate) boost: Fact<Boost>,
+    /// Whether the machine runs on a battery.
+    pub(crate) on_battery: Fact<bool>,
+}
+
+/// How the clock of one core is chosen.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Scaling {
+    /// The core.
+    pub(crate) core: u32,
+    /// The driver: `intel_pstate`, `amd-pstate-epp`, `acpi-cpufreq`.
+    pub(crate) driver: Fact<String>,
+    /// The rule: `performance`, `powersave`, `schedutil`.
+    pub(crate) governor: Setting,
+    /// The processor's own preference, where its firmware chooses: `performance`,
+    /// `balance_performance`, `power`.
+    pub(crate) preference: Fact<Setting>,
+}
+
+/// The switch for clocks above the base clock.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Boost {
+    /// Whether it is on.
+    pub(crate) on: bool,
+    /// What switches it off, and on again.
+    pub(crate) switch: Setting,
+}
+
+/// What stands between this process and the hardware.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct Virtualisation {
+    /// Whether a hypervisor runs below (the processor says so).
+    pub(crate) hypervisor: Fact<bool>,
+    /// The machine by its firmware.
+    pub(crate) product: Fact<String>,
+    /// Whether the process is in a container.
+    pub(crate) container: Fact<Container>,
+}
+
+/// Whether a process is in a container.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Container {
+    /// In none.
+    None,
+    /// In one, by this file.
+    By(String),
+}
+
+/// The clock that the system counts time with.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct ClockSource {
+    /// The one in use.
+    pub(crate) current: Fact<Setting>,
+    /// Those that could be.
+    pub(crate) available: Vec<String>,
+}
+
+/// Swap and addresses.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct Memory {
+    /// Devices and files that memory is swapped to.
+    pub(crate) swaps: Fact<Vec<String>>,
+    /// Whether addresses are random: `2`, `1`, or `0` for fixed ones.
+    pub(crate) randomised: Fact<Setting>,
+    /// Whether this process's addresses are fixed (`setarch --addr-no-randomize`).
+    pub(crate) fixed_here: Fact<bool>,
+}
+
+const CPU: &str = "sys/devices/system/cpu";
+
+/// Words in the path of a process's cgroup that containers put there.
+const OF_CONTAINERS: [&str; 6] = ["docker", "kubepods", "containerd", "libpod", "lxc", "crio"];
+
+impl Settings {
+    /// What is set below `root`, which is `/` but in tests. What is not there or makes no
+    /// sense is unknown.
+    pub(crate) fn read(root: &Path) -> Self {
+        let status = fs::read_to_string(root.join("proc/self/status")).unwrap_or_default();
+        let cores = cores(root, &status);
+        let effective = field(&status, "Uid:").and_then(|ids| ids.split_whitespace().nth(1));
+        Self {
+            arch: consts::ARCH,
+            root: effective
+                .and_then(|id| id.parse::<u32>().ok())
+                .map(|id| id == 0)
+                .into(),
+            frequency: frequency(root, &cores),
+            cores,
+            quota: cgroup::limits(root).cpu_cores.and_then(|quota| {
+                let file = quota.source.strip_prefix(root).ok()?;
+                let setting = setting(root, file.to_str()?)?;
+                Some(Quota {
+                    cores: quota.value,
+                    setting,
+                })
+            }),
+            virtualisation: virtualisation(root),
+            clock_source: clock_source(root),
+            memory: memory(root),
+        }
+    }
+}
+
+/// The value of the line that begins with `key`.
+fn field<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+    Some(line.trim())
+}
+
+/// A file below `root` and whether this process could write it. Opening a file of `/sys`
+/// or `/proc/sys` to write changes nothing.
+fn setting(root: &Path, file: &str) -> Option<Setting> {
+    let path = root.join(file);
+    let value = text(&path).filter(|value| !value.is_empty() && value.len() < 256)?;
+    Some(Setting {
+        file: format!("/{file}"),
+        value,
+        writable: OpenOptions::new().write(true).open(path).is_ok(),
+    })
+}
+
+/// A setting whose value is a name, as the kernel has them.
+fn named(root: &Path, file: &str) -> Option<Setting> {
+    let of_names = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    setting(root, file).filter(|setting| setting.value.chars().all(of_names))
+}
+
+fn cores(root: &Path, status: &str) -> Cores {
+    let list = |file: &str| text(root.join(CPU).join(file)).and_then(|text| list_of(&text));
+    let online = list("online");
+    let allowed = field(status, "Cpus_allowed_list:").and_then(list_of);
+    let siblings = online.as_ref().and_then(|online| {
+        let of = |core: &u32| list(&format!("cpu{core}/topology/thread_siblings_list"));
+        let groups: Option<BTreeSet<Vec<u32>>> = online.iter().map(of).collect();
+        Some(groups?.into_iter().collect())
+    });
+    // The list may name cores that could be plugged in and are not.
+    let is_online = |core: &u32| online.as_ref().is_none_or(|online| online.contains(core));
+    let allowed = allowed.map(|mut allowed| {
+        allowed.retain(is_online);
+        allowed
+    });
+    Cores {
+        allowed: allowed.filter(|allowed| !allowed.is_empty()).into(),
+        isolated: list("isolated").into(),
+        // A kernel that cannot do it has no such file.
+        tickless: list("nohz_full").into(),
+        siblings: siblings.into(),
+        online: online.into(),
+    }
+}
+
+fn frequency(root: &Path, cores: &Cores) -> Frequency {
+    let scaling = |core: &u32| {
+        let file = |file: &str| format!("{CPU}/cpu{core}/cpufreq/{file}");
+        Some(Scaling {
+            core: *core,
+            driver: text(root.join(file("scaling_driver"))).into(),
+            governor: named(root, &file("scaling_governor"))?,
+            preference: named(root, &file("energy_performance_preference")).into(),
+        })
+    };
+    let switch = |file: &str, off: &str, on: &str| {
+        let switch = setting(root, &format!("{CPU}/{file}"))?;
+        let on = match &*switch.value {
+            value if value == on => true,
+            value if value == off => false,
+            _ => return None,
+        };
+        Some(Boost { on, switch })
+    };
+    let boost =
+        switch("intel_pstate/no_turbo", "1", "0").or_else(|| switch("cpufreq/boost", "0", "1"));
+    let known = cores.allowed.known().or(cores.online.known());
+    Frequency {
+        scaling: known.into_iter().flatten().filter_map(scaling).collect(),
+        boost: boost.into(),
+        on_battery: on_battery(root).into(),
+    }
+}
+
+/// Whether a battery is being emptied and no mains supply is there (the kernel's
+/// `sysfs-class-power`). Servers have neither.
+fn on_battery(root: &Path) -> Option<bool> {
+    let supplies = entries(root.join("sys/class/power_supply"));
+    let told = |kind: &str, file: &str, yes: &str, no: &[&str]| {
+        let is_kind = |path: &&PathBuf| text(path.join("type")).as_deref() == Some(kind);
+        let each = supplies.iter().filter(is_kind).map(|path| {
+            let value = text(path.join(file))?;
+            match value == yes {
+                true => Some(true),
+                false => no.contains(&&*value).then_some(false),
+            }
+        });
+        each.collect::<Vec<Option<bool>>>()
+    };
+    let any = |told: &[Option<bool>]| match told.contains(&Some(true)) {
+        true => Some(true),
+        false => told.iter().all(Option::is_some).then_some(false),
+    };
+    let mains = told("Mains", "online", "1", &["0"]);
+    let batteries = told(
+        "Battery",
+        "status",
+        "Discharging",
+        &["Charging", "Not charging", "Full"],
+    );
+    match (mains.is_empty(), batteries.is_empty()) {
+        (false, _) => any(&mains).map(|on_mains| !on_mains),
+        (true, false) => any(&batteries),
+        (true, true) => None,
+    }
+}
+
+fn virtualisation(root: &Path) -> Virtualisation {
+    let cpuinfo = fs::read_to_string(root.join("proc/cpuinfo")).unwrap_or_default();
+    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
+    let flagged = flags.map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"));
+    let guest = text(root.join("sys/hypervisor/type"))
+        .is_some()
+        .then_some(true);
+    let dmi =
+        |file: &str| text(root.join("sys/class/dmi/id").join(file)).filter(|it| !it.is_empty());
+    let product = match (dmi("sys_vendor"), dmi("product_name")) {
+        (Some(vendor), Some(name)) => Some(format!("{vendor} {name}")),
+        (vendor, name) => vendor.or(name),
+    };
+    Virtualisation {
+        hypervisor: guest.or(flagged).into(),
+        product: product.into(),
+        container: container(root).into(),
+    }
+}
+
+fn container(root: &Path) -> Option<Container> {
+    let marks = [".dockerenv", "run/.containerenv"];
+    if let Some(mark) = marks.into_iter().find(|mark| root.join(mark).exists()) {
+        return Some(Container::By(format!("/{mark}")));
+    }
+    let group = text(root.join("proc/self/cgroup"))?;
+    let is_named = OF_CONTAINERS.iter().any(|word| group.contains(word));
+    let environment = fs::read(root.join("proc/1/environ")).unwrap_or_default();
+    let says = environment
+        .split(|byte| *byte == 0)
+        .any(|it| it.starts_with(b"container="));
+    Some(match (is_named, says) {
+        (true, _) => Container::By("/proc/self/cgroup".to_owned()),
+        (false, true) => Container::By("/proc/1/environ".to_owned()),
+        (false, false) => Container::None,
+    })
+}
+
+fn clock_source(root: &Path) -> ClockSource {
+    let folder = "sys/devices/system/clocksource/clocksource0";
+    let available = text(root.join(folder).join("available_clocksource")).unwrap_or_default();
+    ClockSource {
+        current: named(root, &format!("{folder}/current_clocksource")).into(),
+        available: available.split_whitespace().map(str::to_owned).collect(),
+    }
+}
+
+fn memory(root: &Path) -> Memory {
+    let swaps = fs::read_to_string(root.join("proc/swaps")).ok();
+    let swaps = swaps
+        .filter(|text| text.starts_with("Filename"))
+        .map(|text| {
+            let names = text
+                .lines()
+                .skip(1)
+                .filter_map(|line| line.split_whitespace().next());
+            names.map(str::to_owned).collect()
+        });
+    let personality = text(root.join("proc/self/personality"));
+    // ADDR_NO_RANDOMIZE of personality(2).
+    let fixed = personality.and_then(|bits| u32::from_str_radix(&bits, 16).ok());
+    let randomised = setting(root, "proc/sys/kernel/randomize_va_space");
+    Memory {
+        swaps: swaps.into(),
+        randomised: randomised
+            .filter(|setting| ["0", "1", "2"].contains(&&*setting.value))
+            .into(),
+        fixed_here: fixed.map(|bits| bits & 0x0004_0000 != 0).into(),
+    }
+}
+
+/// More cores than any machine has; a list that names more is no list.
+const MOST: u32 = 1 << 16;
+
+/// The cores of a list, in ascending order. None where it is none.
+fn list_of(text: &str) -> Option<Vec<u32>> {
+    let mut cores = Vec::new();
+    let ranges = text.trim().split(',').filter(|range| !range.is_empty());
+    for range in ranges {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        if first > last || last >= MOST {
+            return None;
+        }
+        cores.extend(first..=last);
+    }
+    cores.sort_unstable();
+    cores.dedup();
+    Some(cores)
+}
+
+/// Cores as such a list.
+pub(crate) fn list_text(cores: &[u32]) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for core in cores {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == *core => *last = *core,
+            _ => ranges.push((*core, *core)),
+        }
+    }
+    let range = |(first, last): (u32, u32)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    ranges.into_iter().map(range).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_read_and_written() {
+        for (list, expected) in [
+            ("0-3,8,10-11\n", vec![0, 1, 2, 3, 8, 10, 11]),
+            ("\n", vec![]),
+            ("5", vec![5]),
+        ] {
+            assert_eq!(list_of(list), Some(expected), "{list}");
+            assert_eq!(list_text(&list_of(list).unwrap()), list.trim());
+        }
+        for bad in ["x", "3-1", "0-4294967295", "1-2-3", "-1", "(null)"] {
+            assert_eq!(list_of(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+#![doc = include_str!("../README.md")]
+
+mod capabilities;
+mod device_id;
+pub mod error;
+mod fact;
+mod gpu;
+pub mod linux;
+mod load;
+mod nvml;
+pub mod sensors;
+
+#[cfg(feature = "gpu")]
+mod adapters;
+#[cfg(feature = "gpu")]
+mod cuda;
+#[cfg(feature = "gpu")]
+mod listing;
+#[cfg(feature = "gpu")]
+mod probe;
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
+
+pub use capabilities::{
+    CoreLimit, HardwareCapabilities, MemoryLimit, SimdSupport, UsableCores, second_cache,
+};
+pub use device_id::{Backend, DeviceId, ParseDeviceIdError};
+pub use fact::Fact;
+pub use gpu::{AbsentBackend, GpuInfo, GpuKind};
+#[cfg(feature = "gpu")]
+pub use listing::{Handle, open};
+pub use load::{CpuUseBasis, SystemLoad};
+pub use nvml::GpuLoad;
