@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use breakeven_profile::file::in_words;
 use serde::{Deserialize, Serialize};
 
 use super::bytes_of;
@@ -83,7 +84,9 @@ pub(super) fn read(path: &Path, now: SystemTime) -> Result<Document, CostsWarnin
         let message = format!("{what}; it is put aside when costs are saved, and measured anew");
         refused(CostsWarningKind::Damaged, message)
     };
-    let not_json = |reason: serde_json::Error| damaged(format!("is damaged: {reason}"));
+    let not_json = |reason: serde_json::Error| {
+        damaged(format!("is damaged: {}", in_words(&reason.to_string())))
+    };
     let head: Head = serde_json::from_slice(&text).map_err(not_json)?;
     if head.format != FORMAT {
         let format: String = head.format.chars().take(40).collect();
