@@ -223,12 +223,11 @@ impl Gathered {
     /// measured it.
     pub(crate) fn skipped(&mut self, message: Option<&str>, notes: &mut Notes) {
         self.is_skipped = true;
-        let message = message.filter(|message| !message.is_empty());
-        let place = [
-            self.told.name.as_str(),
-            message.unwrap_or("without a reason"),
-        ]
-        .join(": ");
+        let place = format!(
+            "{}: {}",
+            self.told.name,
+            message.unwrap_or("without a reason")
+        );
         notes.leave_out("benchmark(s)", "their tool skipped them", &place);
     }
 

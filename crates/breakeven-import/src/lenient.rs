@@ -217,8 +217,7 @@ pub(crate) fn line<T: DeserializeOwned>(
     };
     serde_json::from_str(line).or_else(|_| {
         // Nothing is noted of a line that cannot be read at all.
-        let _: T = read(Mended::default())?;
-        read(mended.clone())
+        read(Mended::default()).and_then(|_: T| read(mended.clone()))
     })
 }
 

@@ -121,7 +121,11 @@ fn own(source: Source, path: &Path) -> Result<Profile, FileError> {
             return Err(error);
         };
         drop_nulls(&mut document);
-        file::read_from(document.to_string().as_bytes(), path).map_err(|_| error)
+        // The places of this error are those of the file, its line and column are not.
+        file::read_from(document.to_string().as_bytes(), path).map_err(|again| {
+            let place = again.place().unwrap_or_default();
+            FileError::new(again.kind(), again.message()).at_place(place)
+        })
     })
 }
 

@@ -485,6 +485,14 @@ fn a_profile_without_one_of_its_samples_is_read_without_it() {
         "{:?}",
         notes(&imported)
     );
+    let wrong = format!(
+        r#"{head}{{"name": "f", "samples_ns": [1000, NaN]}}, {{"name": "g", "samples_ns": [-5]}}]}}"#
+    );
+    let said = refused(wrong, &Options::default());
+    assert!(
+        said.starts_with("file: operations[1].samples_ns[0]: invalid value: integer `-5`"),
+        "{said}"
+    );
     // Null is nothing that a measurement gives.
     let null = format!(r#"{head}{{"name": "f", "samples_ns": [1000, null]}}]}}"#);
     assert!(refused(null, &Options::default()).contains("samples_ns[1]"));

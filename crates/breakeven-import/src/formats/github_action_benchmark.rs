@@ -38,9 +38,6 @@ pub(crate) static IMPORTER: Importer = Importer {
     read,
 };
 
-/// The attribute of an operation that is the suite in front of its name.
-const SUITE: &str = "suite";
-
 /// What makes the JSON a script.
 const PREFIX: &str = "window.BENCHMARK_DATA";
 
@@ -145,7 +142,7 @@ fn profile(group: &Group<'_>, notes: &mut Notes) -> Result<Profile, FileError> {
             }
             let is_new = timed.insert(name);
             let operation = gather.operation(&format!("{suite}: {name}"));
-            operation.attribute(SUITE, *suite);
+            operation.attribute("suite", *suite);
             match time {
                 Some(unit) if is_new || again.is_none() => {
                     operation.sample(0, unit.ns(bench.value.0));
