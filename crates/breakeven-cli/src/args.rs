@@ -44,7 +44,7 @@ pub(crate) use report::ReportArgs;
 #[command(
     after_help = "Exit codes: 0 done or passed, 1 a regression, work that failed or a budget \
                         that was exceeded, 2 wrong use, unreadable or mismatched input, 3 \
-                        inconclusive, 130 interrupted."
+                        nothing could be judged, 130 interrupted."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]

@@ -17,7 +17,7 @@ pub enum Exit {
     Failed,
     /// Wrong use, unreadable or mismatched input.
     WrongUse,
-    /// Noise does not let tell.
+    /// Nothing could be judged.
     Inconclusive,
     /// Interrupted; what was measured has been kept.
     Interrupted,

@@ -33,6 +33,7 @@ pub(crate) struct Gathered {
     pub(crate) told: Operation,
     runs: Vec<Kept>,
     not_times: u64,
+    is_skipped: bool,
 }
 
 impl Gather {
@@ -55,6 +56,7 @@ impl Gather {
                 },
                 runs: Vec::new(),
                 not_times: 0,
+                is_skipped: false,
             });
         }
         &mut self.operations[index]
@@ -100,6 +102,7 @@ impl Gather {
             notes.add(Note::SameName { operation });
         }
         let operations = self.operations.into_iter();
+        let operations = operations.filter(|each| !each.is_skipped || !each.runs.is_empty());
         let mut operations: Vec<Operation> = operations
             .map(|gathered| gathered.into_operation(notes))
             .collect();
@@ -214,6 +217,18 @@ impl Gathered {
             kind: kind.to_owned(),
             message: one_line(message),
         });
+    }
+
+    /// The tool left it out on purpose: it is not there, which is noted, unless other entries
+    /// measured it.
+    pub(crate) fn skipped(&mut self, message: Option<&str>, notes: &mut Notes) {
+        self.is_skipped = true;
+        let place = format!(
+            "{}: {}",
+            self.told.name,
+            message.unwrap_or("without a reason")
+        );
+        notes.leave_out("benchmark(s)", "their tool skipped them", &place);
     }
 
     fn into_operation(self, notes: &mut Notes) -> Operation {

@@ -4,10 +4,11 @@
 
 use std::io::Read as _;
 
-use breakeven_profile::file::{FileError, FileErrorKind};
+use breakeven_profile::file::{FileError, FileErrorKind, in_words};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, Unexpected, Visitor};
 use serde_json::error::Category;
 
+use crate::entries::lenient;
 use crate::fields::expects;
 use crate::mended::Mended;
 use crate::source::Source;
@@ -23,6 +24,16 @@ pub(crate) fn read<T: DeserializeOwned>(source: Source) -> Result<T, FileError> 
         Ok(value) => return Ok(value),
         Err(reason) => reason,
     };
+    let document = || serde_json::from_slice(&text).ok();
+    if reason.kind() == FileErrorKind::Value
+        && let Some(Ok((value, odd))) = document().map(lenient)
+    {
+        let position = [reason.line(), reason.column()].map(Option::unwrap_or_default);
+        let what = "not as the tool writes it and read as missing";
+        let places = odd.iter().filter_map(|odd| odd.split(": ").next());
+        places.for_each(|place| mended.add(what, place.as_bytes(), position, b""));
+        return Ok(value);
+    }
     match closed(&text[..end]).and_then(|text| parsed(&text, &mended).ok()) {
         Some(value) => {
             mended.stop(reason);
@@ -115,10 +126,10 @@ pub(crate) fn stream(
 }
 
 fn explained(error: &serde_json::Error, place: &str) -> FileError {
-    let position = format!(" at line {} column {}", error.line(), error.column());
-    let text = error.to_string();
-    let text = match text.strip_suffix(&position).unwrap_or(&text) {
-        "trailing characters" => "something follows the end of the document",
+    let text = match in_words(&error.to_string()) {
+        text if text == "trailing characters" => {
+            "something follows the end of the document".to_owned()
+        }
         text => text,
     };
     let (kind, message) = match error.classify() {
@@ -130,7 +141,7 @@ fn explained(error: &serde_json::Error, place: &str) -> FileError {
                 .to_owned(),
         ),
         Category::Syntax => (FileErrorKind::Syntax, format!("not valid JSON: {text}")),
-        Category::Data => (FileErrorKind::Value, text.to_owned()),
+        Category::Data => (FileErrorKind::Value, text),
     };
     let told = FileError::new(kind, message).at_position(error.line(), error.column());
     match place {

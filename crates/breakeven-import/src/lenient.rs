@@ -3,6 +3,7 @@
 
 use std::io::{self, BufRead, Cursor, Read};
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::mended::{Mended, behind};
@@ -200,6 +201,24 @@ impl<R: BufRead> Read for Lenient<R> {
             self.inner.consume(chunk.len());
         }
     }
+}
+
+/// Reads a line that is a document of its own, also with a comma behind it.
+pub(crate) fn line<T: DeserializeOwned>(
+    line: &str,
+    number: usize,
+    mended: &Mended,
+) -> serde_json::Result<T> {
+    let line = line.trim_end().trim_end_matches(',');
+    let read = |mended| {
+        let mut lenient = Lenient::of(line.as_bytes(), mended);
+        lenient.position[0] = number;
+        serde_json::from_reader(lenient)
+    };
+    serde_json::from_str(line).or_else(|_| {
+        // Nothing is noted of a line that cannot be read at all.
+        read(Mended::default()).and_then(|_: T| read(mended.clone()))
+    })
 }
 
 fn ends_word(byte: u8) -> bool {

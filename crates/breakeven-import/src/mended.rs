@@ -35,6 +35,11 @@ impl Mended {
         all.push((what, format!("{found:?}"), behind(position, before), 1));
     }
 
+    /// True if anything was mended.
+    pub(crate) fn is_something(&self) -> bool {
+        !self.0.borrow().found.is_empty()
+    }
+
     /// Reading stopped before the end of the file, for this reason.
     pub(crate) fn stop(&self, reason: FileError) {
         self.0.borrow_mut().stopped.get_or_insert(reason);
@@ -44,7 +49,11 @@ impl Mended {
     pub(crate) fn into_notes(self, notes: &mut Notes) -> Option<FileError> {
         let All { found, stopped } = self.0.take();
         let mut add = |[line, column]: [usize; 2], what: String| {
-            let place = format!("line {line}, column {column}");
+            let place = match line {
+                // Of what is packed no place is known.
+                0 => "the end of the file".to_owned(),
+                _ => format!("line {line}, column {column}"),
+            };
             notes.add(Note::Mended { place, what });
         };
         for (what, found, position, count) in found {

@@ -52,7 +52,7 @@ const ROCPROF: &str = "statistics of rocprof; give what rocprofv3 --sys-trace --
                        json writes";
 
 /// Texts that are all in one line of the beginning.
-const LINES: [(&[&str], &str); 16] = [
+const LINES: [(&[&str], &str); 19] = [
     (
         &["time:   ["],
         "what criterion prints; give its folder, target/criterion, which has the samples",
@@ -71,7 +71,7 @@ const LINES: [(&[&str], &str); 16] = [
     (&["name,iterations,real_time,cpu_time"], GOOGLE_BENCHMARK),
     (&["Benchmark", "Mode", "Cnt", "Score", "Units"], JMH),
     (&["\"Benchmark\",\"Mode\",\"Threads\""], JMH),
-    (&["| Method", "Mean |"], BENCHMARK_DOT_NET),
+    (&["| Method", " Mean "], BENCHMARK_DOT_NET),
     (&["Method", "Job", "Mean", "StdDev"], BENCHMARK_DOT_NET),
     (&["| Command |", "Mean ["], HYPERFINE),
     (&["command,mean,stddev,median,user,system"], HYPERFINE),
@@ -89,6 +89,9 @@ const LINES: [(&[&str], &str); 16] = [
         "what benchstat prints; give the files that benchstat was given",
     ),
     (&["[", "%] ", "Running ("], ASV),
+    (&["[", "%] ··· "], ASV),
+    (&["· Creating environments"], ASV),
+    (&["· Discovering benchmarks"], ASV),
 ];
 
 const CATCH2: &str = "what Catch2 prints; give what --reporter xml --out FILE writes";
@@ -99,8 +102,8 @@ const BENCHMARK_DOT_NET: &str = "a table of BenchmarkDotNet; run it with --expor
                                  give BenchmarkDotNet.Artifacts/results/*.json";
 const HYPERFINE: &str = "a table of hyperfine; give what --export-json FILE writes, or for CSV \
                          name the columns: name=command,time=median,unit=s";
-const ASV: &str = "a result of asv, which writes nothing that is read; make a table of it and \
-                   name its columns";
+const ASV: &str = "what asv prints or writes, which is not read; make a table of it, as in CSV, \
+                   and name its columns";
 
 /// What to give in place of the file; `None` if nothing is known of it.
 pub(crate) fn what_to_give(source: &Source) -> Option<&'static str> {

@@ -139,7 +139,7 @@ fn published_data_js_of_go_has_all_units_in_one() {
     assert_eq!(imported.profile.operations.len(), 1);
     assert_eq!(imported.profile.operations[0].runs[0].samples_ns, [115.0]);
     assert_eq!(
-        of(&imported, "BenchmarkA"),
+        of(&imported, "Go: BenchmarkA"),
         "memory 1056\nallocations 12 \"allocs\" -\n"
     );
     let note = imported

@@ -164,3 +164,41 @@ fn a_file_of_catch2_that_is_cut_or_has_a_bad_element_keeps_what_was_measured() {
         "{notes}"
     );
 }
+
+#[test]
+fn what_a_tool_skipped_did_not_fail_and_is_named() {
+    let google = read_text(
+        r#"{"context": {"num_cpus": 8}, "benchmarks": [
+            {"name": "a", "family_index": 0, "skipped": true, "skip_message": "no AVX"},
+            {"name": "a", "family_index": 1, "real_time": 5},
+            {"name": "b", "family_index": 2, "error_occurred": true, "error_message": "no memory"}]}"#,
+    );
+    let names: Vec<&str> = (google.profile.operations.iter())
+        .map(|each| each.name.as_str())
+        .collect();
+    // The name of the second does not depend on whether the first was skipped.
+    assert_eq!(names, ["a #2", "b"]);
+    assert_eq!(failure(&google, "b"), "error: no memory");
+    let said = |imported: &Imported, text: &str| {
+        let notes: Vec<String> = imported.notes.iter().map(ToString::to_string).collect();
+        assert!(notes.iter().any(|note| note == text), "{notes:?}");
+    };
+    said(
+        &google,
+        "1 benchmark(s) left out: their tool skipped them; the first is a: no AVX",
+    );
+    let summary = r#""summaries": [{"tag": "nv/cold/time/gpu/mean", "data": [{"name": "value", "value": 1}]}]"#;
+    let nvbench = read_text(format!(
+        r#"{{"benchmarks": [{{"name": "k", "states": [{{"axis_values": [{{"name": "n", "value": 1}}], "is_skipped": true, "skip_reason": "too large"}},
+            {{"axis_values": [{{"name": "n", "value": 2}}], "is_skipped": true, "skip_reason": "Unexpected error: no memory"}}, {{{summary}}}]}}]}}"#
+    ));
+    assert_eq!(nvbench.profile.operations.len(), 2);
+    assert_eq!(
+        failure(&nvbench, "k n=2"),
+        "error: Unexpected error: no memory"
+    );
+    said(
+        &nvbench,
+        "1 benchmark(s) left out: their tool skipped them; the first is k n=1: too large",
+    );
+}

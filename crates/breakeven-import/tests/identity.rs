@@ -207,15 +207,15 @@ fn a_suite_of_a_history_does_not_rename_the_benchmarks_of_another() {
             suites.join(", ")
         ))
     };
-    assert_eq!(names(&file(&[suite("Go", "a")])), ["a"]);
+    assert_eq!(names(&file(&[suite("Go", "a")])), ["Go: a"]);
     assert_eq!(
         names(&file(&[suite("Go", "a"), suite("Rust", "b")])),
-        ["a", "b"]
+        ["Go: a", "Rust: b"]
     );
-    assert_eq!(
-        names(&file(&[suite("Go", "a"), suite("Rust", "a")])),
-        ["a", "a #2"]
-    );
+    let twice = file(&[suite("Go", "a"), suite("Rust", "a")]);
+    assert_eq!(names(&twice), ["Go: a", "Rust: a"]);
+    assert!(!twice.notes.iter().any(is_same_name), "{:?}", twice.notes);
+    assert_eq!(names(&file(&[suite("Rust", "a")])), ["Rust: a"]);
 }
 
 #[test]

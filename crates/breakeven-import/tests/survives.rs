@@ -155,7 +155,7 @@ fn a_profile_is_as_forgiving_but_never_cut() {
         error.expect_err("an error").kind(),
         FileErrorKind::Truncated
     );
-    let wrong = text.replace("[1, 2,]", "[1, NaN]");
+    let wrong = text.replace("[1, 2,]", "[1, -1]");
     assert!(read_from(Cursor::new(wrong), "file", &Options::default()).is_err());
 }
 
@@ -373,4 +373,127 @@ fn what_is_not_read_of_a_known_tool_says_what_is() {
             "{name}: {told}"
         );
     }
+}
+
+/// Each file with what is beside its times in another shape, and a part of the note on it.
+#[test]
+fn what_is_beside_the_times_may_have_any_shape() {
+    let files = [
+        (
+            r#"{"machine_info": 5, "datetime": 17, "version": 5.1, "benchmarks": [
+                {"fullname": "f", "stats": {"data": [1e-6]}}]}"#,
+            "datetime",
+        ),
+        (
+            r#"[{"benchmark": "f", "jmhVersion": 1.37, "threads": "max", "params": null,
+                "primaryMetric": {"scoreUnit": "us/op", "rawData": [[1]]}, "secondaryMetrics": null}]"#,
+            "jmhVersion",
+        ),
+        (
+            r#"[{"benchmark": "f", "secondaryMetrics": {"gc": 5, "x": null},
+                "primaryMetric": {"scoreUnit": "us/op", "rawData": [[1]]}}]"#,
+            "secondaryMetrics.gc",
+        ),
+        (
+            r#"{"Benchmarks": [{"FullName": "f", "DisplayInfo": null, "Metrics": [null, 5],
+                "Statistics": {"OriginalValues": [1000]}}]}"#,
+            "Metrics[0]",
+        ),
+        (
+            r#"{"results": [{"command": "f", "exit_codes": null, "memory_usage_byte": "much",
+                "times": [1e-6]}]}"#,
+            "memory_usage_byte",
+        ),
+        (
+            r#"{"context": 5, "benchmarks": [{"name": "f", "real_time": 1000, "label": 5}]}"#,
+            "label",
+        ),
+        (
+            r#"{"lastUpdate": 1, "entries": {"s": [{"commit": "abc", "date": "today",
+                "benches": [{"name": "f", "value": 1000, "unit": "ns"}]}]}}"#,
+            "commit",
+        ),
+        (
+            r#"{"devices": 5, "benchmarks": [{"name": "f", "states": [{"axis_values": 5,
+                "summaries": [{"tag": "nv/cold/time/gpu/mean", "data": [{"name": "value", "value": 1e-6}]}]}]}]}"#,
+            "devices",
+        ),
+    ];
+    for (file, place) in files {
+        let imported = read_bytes(file);
+        let name = &imported.profile.operations[0].name;
+        let expected = total(name, 1, 1.0);
+        assert_eq!(totals(&imported), [expected], "{file}");
+        assert!(name.starts_with(['f', 's']), "{name}");
+        let notes = notes(&imported);
+        assert!(notes.iter().any(|note| note.contains(place)), "{notes:?}");
+    }
+    // Null is as good as nothing.
+    let null = r#"{"results": [{"command": "f", "exit_codes": null, "times": [1e-6, 2e-6]}]}"#;
+    assert_eq!(notes(&read_bytes(null)), [""; 0]);
+}
+
+#[test]
+fn a_value_that_is_none_costs_no_other_value_of_its_list() {
+    let text = r#"{"results": [{"command": "f", "times": [1e-6, "slow", 3e-6], "exit_codes": [0, 0, 1]}]}"#;
+    let imported = read_bytes(text);
+    assert_eq!(totals(&imported), [total("f", 1, 1.0)]);
+    assert!(
+        notes(&imported)[0].contains("number 1, f: times[1]: "),
+        "{:?}",
+        notes(&imported)
+    );
+}
+
+#[test]
+fn json_lines_are_mended_as_documents_are() {
+    let lines = "{\"n\": \"f\", \"t\": 1, \"loss\": NaN}\n{\"n\": \"f\", \"t\": 2,}\n\
+                 {\"n\": \"f\", \"t\": 3},\n{\"n\": \"f\", \"t\": NaN}\nno JSON\n";
+    let options = Options {
+        columns: Some("name=n,time=t,unit=us".parse().unwrap()),
+        ..Options::default()
+    };
+    let imported = read_from(lines.as_bytes(), "file", &options).unwrap();
+    assert_eq!(totals(&imported), [total("f", 3, 6.0)]);
+    let notes = notes(&imported);
+    let found = |text: &str| notes.iter().any(|note| note.contains(text));
+    assert!(
+        found("line 1, column 28: \"NaN\" is not JSON and read as missing (2 in all)"),
+        "{notes:?}"
+    );
+    assert!(
+        found("line 2, column") && found("2 row(s) left out"),
+        "{notes:?}"
+    );
+    let go =
+        "{\"Package\": \"p\", \"Elapsed\": NaN, \"Output\": \"BenchmarkA 10 1000 ns/op\\n\"}\n";
+    let start = "{\"Action\": \"start\", \"Package\": \"p\"}\n";
+    let imported = read_bytes([start, go].concat());
+    assert_eq!(totals(&imported)[0].2, 1.0);
+}
+
+#[test]
+fn a_profile_without_one_of_its_samples_is_read_without_it() {
+    let head = r#"{"format": "breakeven-profile", "version": 1, "operations": ["#;
+    let text = format!(
+        r#"{head}{{"name": "f", "samples_ns": [1000, NaN, 3000]}}, {{"name": "g", "runs": [{{"samples_ns": [NaN, 5000]}}]}}]}}"#
+    );
+    let imported = read_bytes(text);
+    assert_eq!(totals(&imported), [total("f", 2, 4.0), total("g", 1, 5.0)]);
+    assert!(
+        notes(&imported)[0].contains("\"NaN\" is not JSON and read as missing (2 in all)"),
+        "{:?}",
+        notes(&imported)
+    );
+    let wrong = format!(
+        r#"{head}{{"name": "f", "samples_ns": [1000, NaN]}}, {{"name": "g", "samples_ns": [-5]}}]}}"#
+    );
+    let said = refused(wrong, &Options::default());
+    assert!(
+        said.starts_with("file: operations[1].samples_ns[0]: invalid value: integer `-5`"),
+        "{said}"
+    );
+    // Null is nothing that a measurement gives.
+    let null = format!(r#"{head}{{"name": "f", "samples_ns": [1000, null]}}]}}"#);
+    assert!(refused(null, &Options::default()).contains("samples_ns[1]"));
 }

@@ -77,7 +77,12 @@ pub struct AbComparison {
     /// [`Inconclusive`](ChangeType::Inconclusive) where time was over before that was known.
     pub verdict: ChangeType,
     /// Time that the whole comparison took.
+    #[serde(rename = "took_ns", serialize_with = "as_ns")]
     pub took: Duration,
+}
+
+fn as_ns<S: serde::Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u64(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
 fn as_fraction<S: serde::Serializer>(of: &Threshold, to: S) -> Result<S::Ok, S::Error> {

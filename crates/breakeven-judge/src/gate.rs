@@ -5,7 +5,7 @@ use std::fmt;
 use breakeven_profile::unit;
 use serde::Serialize;
 
-use crate::budget::{Held, Standing};
+use crate::budget::{Held, Idle, Standing};
 use crate::compare::{
     Change, ChangeType, Metric, OperationComparison, ProfilerComparison, runs_text,
 };
@@ -101,15 +101,12 @@ pub enum Reason {
         held: Held,
     },
     /// A budget or a relative limit holds nothing.
-    #[error("the limit of {budget} applies to nothing: {}", match *.failed {
-        true => "the operation failed",
-        false => "there is no such operation",
-    })]
+    #[error("the limit of {budget} applies to nothing: {why}")]
     IdleBudget {
         /// What it is for.
         budget: String,
-        /// True where there is such an operation, which failed.
-        failed: bool,
+        /// Why.
+        why: Idle,
     },
     /// An operation of the baseline is missing.
     #[error("{operation}: missing on the current side")]
@@ -178,7 +175,9 @@ impl Reason {
             | Self::Beside { .. }
             | Self::Failed { .. }
             | Self::OverBudget { .. } => Outcome::Failed,
-            Self::IdleBudget { failed: true, .. } => Outcome::Failed,
+            Self::IdleBudget {
+                why: Idle::Failed, ..
+            } => Outcome::Failed,
             Self::IdleBudget { .. } | Self::Missing { .. } => Outcome::Mismatched,
             Self::Inconclusive { .. } | Self::MeanAlone { .. } | Self::NothingJudged => {
                 Outcome::Inconclusive
@@ -314,7 +313,7 @@ fn budget_reasons(comparison: &ProfilerComparison) -> Vec<Reason> {
     let idle = comparison.idle_budgets.iter();
     let idle = idle.map(|idle| Reason::IdleBudget {
         budget: idle.budget.clone(),
-        failed: idle.failed,
+        why: idle.why,
     });
     over.chain(idle).collect()
 }

@@ -251,17 +251,21 @@ fn the_budget_that_names_the_device_counts_and_none_is_left_unheld() {
     let profile = profile("cpu", &[100.0; 3]);
     let held = limits.hold(&profile.operations[0], Some(100.0), None);
     assert_eq!(held[0].max, 1e9);
-    assert!(limits.unmatched(&profile).is_empty());
+    assert!(limits.unmatched(std::slice::from_ref(&profile)).is_empty());
 
     let other_size = budget("size = 7\nmax = \"1 s\"");
     let other_name = "[[budget]]\noperation = \"g\"\nmax = \"1 s\"\n";
     let limits = Limits::from_toml(&format!("{other_size}{other_name}")).unwrap();
     let unmatched: Vec<String> = limits
-        .unmatched(&profile)
+        .unmatched(std::slice::from_ref(&profile))
         .iter()
-        .map(ToString::to_string)
+        .map(|(scope, why)| format!("{scope}: {why}"))
         .collect();
-    assert_eq!(unmatched, ["\"f\" at size 7", "\"g\""]);
+    let why = "there is no such operation";
+    assert_eq!(
+        unmatched,
+        [format!("\"f\" at size 7: {why}"), format!("\"g\": {why}")]
+    );
 }
 
 #[test]
@@ -318,4 +322,39 @@ fn a_zero_time_is_no_rate() {
         .remove(0);
     assert_eq!(row.calls_per_s, None);
     assert_eq!(row.share_of_total, 0.0);
+}
+
+#[test]
+fn a_limit_of_memory_that_was_not_recorded_is_named_and_once() {
+    let limits = |name: &str| {
+        let text =
+            format!("[[budget]]\noperation = \"{name}\"\nmax = \"1 s\"\nmax_memory = \"1 MiB\"\n");
+        Limits::from_toml(&text).unwrap()
+    };
+    let mut profile = profile("cpu", &[100.0; 3]);
+    assert_eq!(
+        limits("f")
+            .hold(&profile.operations[0], Some(100.0), None)
+            .len(),
+        1
+    );
+    let found = limits("f");
+    let [(scope, why)] = found.unmatched(std::slice::from_ref(&profile))[..] else {
+        panic!("one limit that judges nothing")
+    };
+    assert_eq!(scope.to_string(), "\"f\"");
+    assert!(
+        why.to_string().starts_with("no memory was recorded of it"),
+        "{why}"
+    );
+    assert_eq!(
+        limits("g").unmatched(std::slice::from_ref(&profile)).len(),
+        1
+    );
+    profile.operations[0].memory_bytes = Some(5);
+    assert!(
+        limits("f")
+            .unmatched(std::slice::from_ref(&profile))
+            .is_empty()
+    );
 }

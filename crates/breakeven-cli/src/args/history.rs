@@ -145,7 +145,7 @@ pub(crate) struct ChangesArgs {
 #[derive(Debug, Args)]
 pub(crate) struct EntryArgs {
     /// The entry's number
-    #[arg(required_unless_present = "at", conflicts_with = "at", value_parser = number)]
+    #[arg(required_unless_present_any = ["at", "all"], conflicts_with = "at", value_parser = number)]
     pub(crate) entry: Option<i64>,
 
     /// The commit of the entry instead; its beginning is enough

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use breakeven::monitor::{Figures, Publisher, VERSION};
+use breakeven_profile::file::in_words;
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -30,7 +31,7 @@ pub(super) enum Unread {
     Silent,
     #[error("it sends more than {} KiB", MOST_BYTES >> 10)]
     TooLong,
-    #[error("what it sends is not what a program of breakeven's sends: {0}")]
+    #[error("what it sends is not what a program of breakeven's sends: {}", in_words(&.0.to_string()))]
     Garbage(#[from] serde_json::Error),
     #[error("it says that it is process {0}")]
     OtherProcess(u32),

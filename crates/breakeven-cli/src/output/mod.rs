@@ -6,9 +6,10 @@ use std::io::{ErrorKind, Write};
 
 use anyhow::Result;
 use breakeven_history::HistoryError;
+use breakeven_judge::budget::Idle;
 pub(crate) use breakeven_judge::page::figures as text;
 use breakeven_judge::page::{Page, clean, is_obeyed};
-use breakeven_judge::{Limits, Outcome, Overview, Scope, Standing, Thresholds, overview};
+use breakeven_judge::{Limits, Outcome, Overview, Standing, Thresholds, overview};
 use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::Profile;
 use breakeven_report::Words;
@@ -39,7 +40,7 @@ pub(crate) struct Report {
     pub(crate) notes: Vec<String>,
     /// What is worth knowing beside it.
     pub(crate) remarks: Vec<String>,
-    /// Budgets of the user's that nothing was held against.
+    /// What is said of budgets of the user's that nothing was held against.
     pub(crate) unmatched: Vec<String>,
     /// How the budgets that the user gave end.
     pub(crate) budgets: Outcome,
@@ -54,7 +55,7 @@ impl Report {
     pub(crate) fn new(profile: Profile, limits: Option<Limits>) -> Self {
         let budgets_given = limits.is_some();
         let limits = limits.unwrap_or_else(|| budgets::of_the_suite(&profile));
-        let mut unmatched = limits.unmatched(&profile);
+        let mut unmatched = limits.unmatched(std::slice::from_ref(&profile));
         if !budgets_given {
             // The suite's own are for whatever of it was measured.
             unmatched.clear();
@@ -62,15 +63,16 @@ impl Report {
         let overview = overview(&profile, &limits);
         let mut held = overview.rows.iter().flat_map(|row| &row.budgets);
         let over = budgets_given && held.any(|held| held.standing == Standing::Over);
-        // An operation without samples failed; one that is not there is a wrong name.
-        let failed = |scope: &&Scope| profile.operations.iter().any(|each| scope.is_for(each));
-        let budgets = match unmatched.iter().all(failed) {
+        let budgets = match unmatched.iter().all(|(_, why)| *why == Idle::Failed) {
             _ if over => Outcome::Failed,
             _ if unmatched.is_empty() => Outcome::Passed,
             true => Outcome::Failed,
             false => Outcome::Mismatched,
         };
-        let unmatched = unmatched.iter().map(ToString::to_string).collect();
+        let unmatched = unmatched.iter();
+        let unmatched =
+            unmatched.map(|(scope, why)| format!("the limit of {scope} applies to nothing: {why}"));
+        let unmatched = unmatched.collect();
         Self {
             unmatched,
             budgets,
@@ -165,18 +167,17 @@ pub(crate) fn write(
     for note in report.notes.iter().filter(|_| format == Format::Csv) {
         let _ = writeln!(err, "{}", clean(note));
     }
-    tell_unmatched(report, err);
+    // A page has them.
+    if let Format::Json | Format::Csv = format {
+        tell_unmatched(report, err);
+    }
     Ok(())
 }
 
 /// Says which budgets nothing was held against.
 pub(crate) fn tell_unmatched(report: &Report, err: &mut dyn Write) {
-    for budget in &report.unmatched {
-        let budget = clean(budget);
-        let _ = writeln!(
-            err,
-            "error: the budget of {budget} applies to nothing: no such operation has samples"
-        );
+    for text in &report.unmatched {
+        let _ = writeln!(err, "error: {}", clean(text));
     }
 }
 

@@ -262,8 +262,7 @@ fn add_budgets(report: &Report, page: &mut Page) {
         page.aside("the file gives none");
     }
     page.table(table);
-    for budget in &report.unmatched {
-        let text = format!("{budget}: applies to nothing, no such operation has samples");
+    for text in &report.unmatched {
         page.say(Text::new(text, Tone::Bad));
     }
 }

@@ -178,7 +178,7 @@ fn a_damaged_budget_file() {
     let budget = |text: &str| with_file("--budget", "budget.toml", text.as_bytes());
     assert_snapshot!(budget("[[budget]]\noperation = \"conv2d\nmax = \"2 ms\"\n"), @r#"error: budget file [dir]/budget.toml: line 2, column 20: invalid basic string, expected `"`"#);
     assert_snapshot!(budget("[[budget]]\noperation = \"conv2d\"\nmaximum = \"2 ms\"\n"), @"error: budget file [dir]/budget.toml: line 3, column 1: unknown field `maximum`, expected one of `operation`, `device`, `size`, `max`, `max_memory`, `max_increase`");
-    assert_snapshot!(budget("[[budget]]\noperation = \"conv2d\"\nmax = 2\n"), @"error: budget file [dir]/budget.toml: line 3, column 7: invalid type: integer `2`, expected a string");
+    assert_snapshot!(budget("[[budget]]\noperation = \"conv2d\"\nmax = 2\n"), @"error: budget file [dir]/budget.toml: line 3, column 7: invalid type: integer `2`, expected a text in quotes");
     assert_snapshot!(budget("[[budget]]\noperation = \"conv2d\"\nmax = \"2 hours\"\n"), @r#"error: budget file [dir]/budget.toml: budget of "conv2d": "2 hours" is not a duration; write a number and a unit, as in "2 ms" or "800 us""#);
     assert_snapshot!(budget("[[budget]]\noperation = \"conv2d\"\nmax = \"-2 ms\"\n"), @r#"error: budget file [dir]/budget.toml: budget of "conv2d": "-2 ms" is not a duration; write a number and a unit, as in "2 ms" or "800 us""#);
     assert_snapshot!(budget("[[budget]]\nmax = \"2 ms\"\n"), @"error: budget file [dir]/budget.toml: line 1, column 1: missing field `operation`");

@@ -97,17 +97,11 @@ struct Measurement {
 }
 
 impl Measurement {
-    fn is_result(&self) -> bool {
+    /// Whether it is of a stage; before version 0.11 that was a mode of its own.
+    fn is(&self, stage: &str, mode: &str) -> bool {
         match &self.iteration_stage {
-            Some(stage) => self.iteration_mode == "Workload" && stage == "Result",
-            None => self.iteration_mode == "Result",
-        }
-    }
-
-    fn is_actual(&self) -> bool {
-        match &self.iteration_stage {
-            Some(stage) => self.iteration_mode == "Workload" && stage == "Actual",
-            None => self.iteration_mode == "MainTarget",
+            Some(of) => self.iteration_mode == "Workload" && of == stage,
+            None => self.iteration_mode == mode,
         }
     }
 }
@@ -118,10 +112,10 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     for benchmark in &document.benchmarks.noted(notes) {
         let operation = gather.entry(&named(benchmark), "cpu", None);
         let all = &benchmark.measurements;
-        let has_results = all.iter().any(Measurement::is_result);
+        let has_results = all.iter().any(|each| each.is("Result", "Result"));
         let of_stage = |each: &&Measurement| match has_results {
-            true => each.is_result(),
-            false => each.is_actual(),
+            true => each.is("Result", "Result"),
+            false => each.is("Actual", "MainTarget"),
         };
         let mut runs: HashMap<i64, usize> = HashMap::new();
         for each in all.iter().filter(of_stage) {
@@ -139,12 +133,8 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     }
     let host = &document.host_environment_info;
     let environment = Environment {
-        os: machine::text(host, "/OsVersion")
-            .as_deref()
-            .and_then(system),
-        arch: machine::text(host, "/Architecture")
-            .as_deref()
-            .and_then(machine::arch),
+        os: machine::text(host, "/OsVersion").and_then(machine::os),
+        arch: machine::text(host, "/Architecture").and_then(machine::arch),
         cpu: machine::cpu(
             machine::text(host, "/ProcessorName"),
             machine::count(host, "/LogicalCoreCount"),
@@ -193,20 +183,5 @@ impl Benchmark {
                 counter.higher_is_better = descriptor.the_greater_the_better;
             }
         }
-    }
-}
-
-/// The system of a version such as `Ubuntu 22.04.3 LTS (Jammy Jellyfish)`.
-fn system(version: &str) -> Option<String> {
-    const LINUX: [&str; 8] = [
-        "linux", "ubuntu", "debian", "fedora", "alpine", "centos", "red hat", "suse",
-    ];
-    let version = version.to_lowercase();
-    let is_linux = LINUX.iter().any(|name| version.contains(name));
-    let other = ["windows", "macos", "darwin"];
-    let other = other.into_iter().find(|name| version.contains(name));
-    match is_linux {
-        true => Some("linux".to_owned()),
-        false => other.and_then(machine::os),
     }
 }

@@ -2,8 +2,8 @@
 //! is what one workflow measured of one commit: a profile with one run, of one figure for
 //! each benchmark. The newest entry is the profile; all of them are the history
 //! ([`Imported::history`](crate::Imported::history)), which `--history` takes the noise of.
-//! With several suites the newest of each counts; a benchmark of a second suite whose name
-//! is there already is `name #2`.
+//! With several suites the newest of each counts. The suite is in the name (`Go: BenchmarkA`),
+//! whatever others there are.
 //!
 //! The figure is a mean or a median, as the tool behind it has it. Rates (`iter/sec`) become
 //! times, Go's other units (`ns/op\t 64 B/op`) memory and counters of the same operation;
@@ -141,7 +141,8 @@ fn profile(group: &Group<'_>, notes: &mut Notes) -> Result<Profile, FileError> {
                 continue;
             }
             let is_new = timed.insert(name);
-            let operation = gather.entry(name, "cpu", Some((*suite).to_owned()));
+            let operation = gather.operation(&format!("{suite}: {name}"));
+            operation.attribute("suite", *suite);
             match time {
                 Some(unit) if is_new || again.is_none() => {
                     operation.sample(0, unit.ns(bench.value.0));

@@ -30,7 +30,9 @@ use serde_json::Value;
 
 use crate::format::Importer;
 use crate::gather::Gather;
+use crate::lenient;
 use crate::machine;
+use crate::mended::Mended;
 use crate::name::with_parameters;
 use crate::note::{Note, Notes};
 use crate::read::Options;
@@ -121,8 +123,9 @@ struct State {
 }
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
+    let mended = source.mended();
     let text = match is_events(&source) {
-        true => outputs(&source.into_text()?, notes),
+        true => outputs(&source.into_text()?, &mended, notes),
         false => source.into_text()?,
     };
     let mut state = State::default();
@@ -321,7 +324,7 @@ impl State {
 }
 
 /// The texts of the events of `go test -json`, package by package as they come.
-fn outputs(events: &str, notes: &mut Notes) -> String {
+fn outputs(events: &str, mended: &Mended, notes: &mut Notes) -> String {
     #[derive(Deserialize)]
     struct Event {
         #[serde(rename = "Package", default)]
@@ -332,7 +335,7 @@ fn outputs(events: &str, notes: &mut Notes) -> String {
     let mut order: Vec<String> = Vec::new();
     let mut texts: HashMap<String, String> = HashMap::new();
     for (number, line) in (1..).zip(events.lines()) {
-        match serde_json::from_str::<Event>(line) {
+        match lenient::line::<Event>(line, number, mended) {
             Ok(event) => {
                 if !texts.contains_key(&event.package) {
                     order.push(event.package.clone());

@@ -127,11 +127,13 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         if let Some(label) = row.label.as_deref().filter(|label| !label.is_empty()) {
             operation.attribute("label", label);
         }
-        if row.error_occurred || row.skipped {
-            let message = row.error_message.as_ref().or(row.skip_message.as_ref());
-            let message = message.map_or("it tells no reason", String::as_str);
-            let kind = if row.skipped { "skipped" } else { "error" };
-            operation.failed(kind, message);
+        if row.skipped {
+            operation.skipped(row.skip_message.as_deref(), notes);
+            continue;
+        }
+        if row.error_occurred {
+            let message = row.error_message.as_deref();
+            operation.failed("error", message.unwrap_or("it states no reason"));
             continue;
         }
         repeated |= operation.runs() > 0;

@@ -8,7 +8,7 @@ use std::io::{BufReader, Read as _};
 use std::path::{Component, Path};
 
 use breakeven_profile::file::{FileError, FileErrorKind};
-use breakeven_profile::profile::{Environment, Failure, Gpu, Profile};
+use breakeven_profile::profile::{Environment, Gpu, Profile};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -115,6 +115,8 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
+/// How the reason begins with which nvbench skips a state that threw an exception.
+const EXCEPTION: &str = "Unexpected error";
 const SAMPLES: &str = "nv/json/bin:nv/cold/sample_times";
 const MEAN: &str = "nv/cold/time/gpu/mean";
 
@@ -127,15 +129,15 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         for state in &benchmark.states.read {
             let device = format!("cuda:{}", state.device.unwrap_or(0));
             let operation = gather.entry(&name(benchmark, state), &device, None);
-            if state.is_skipped {
-                operation.told.failure = Some(Failure {
-                    kind: "skipped".to_owned(),
-                    message: state.skip_reason.clone().unwrap_or_default(),
-                });
-                continue;
+            let reason = state.skip_reason.as_deref();
+            match reason.filter(|reason| reason.starts_with(EXCEPTION)) {
+                Some(reason) => operation.failed("error", reason),
+                None if state.is_skipped => operation.skipped(reason, notes),
+                None => {
+                    samples(state, &path, operation, notes)?;
+                    state.counters(operation);
+                }
             }
-            samples(state, &path, operation, notes)?;
-            state.counters(operation);
         }
     }
     let gpus = document.devices.into_iter().map(|device| Gpu {

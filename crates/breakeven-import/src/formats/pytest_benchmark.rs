@@ -85,12 +85,8 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     let model = ["/cpu/brand_raw", "/cpu/brand"];
     let model = model.into_iter().find_map(|at| machine::text(machine, at));
     let environment = Environment {
-        os: machine::text(machine, "/system")
-            .as_deref()
-            .and_then(machine::os),
-        arch: machine::text(machine, "/machine")
-            .as_deref()
-            .and_then(machine::arch),
+        os: machine::text(machine, "/system").and_then(machine::os),
+        arch: machine::text(machine, "/machine").and_then(machine::arch),
         cpu: machine::cpu(model, machine::count(machine, "/cpu/count"), None),
         revision: revision.map(|id| id + if is_dirty { "-dirty" } else { "" }),
         ..Environment::default()

@@ -9,12 +9,14 @@ use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::Path;
 
-use breakeven_profile::file::{FileError, FileErrorKind};
+use breakeven_profile::file::{FileError, FileErrorKind, in_words};
 use breakeven_profile::profile::{Environment, Profile};
 
 use crate::columns::Columns;
 use crate::format::Importer;
 use crate::gather::Gather;
+use crate::lenient;
+use crate::mended::Mended;
 use crate::name::one_line;
 use crate::note::Notes;
 use crate::read::Options;
@@ -58,6 +60,7 @@ struct Table<'c> {
     gather: Gather,
     /// By operation and what tells the run.
     runs: HashMap<[Option<String>; 4], usize>,
+    mended: Mended,
     /// The first row that could not be read.
     wrong: Option<FileError>,
 }
@@ -86,6 +89,7 @@ impl<'c> Table<'c> {
             unit: columns.unit.as_deref().and_then(Unit::named),
             gather: Gather::default(),
             runs: HashMap::new(),
+            mended: Mended::default(),
             wrong: None,
         }
     }
@@ -147,6 +151,7 @@ impl<'c> Table<'c> {
         path: &Path,
         notes: &mut Notes,
     ) -> Result<(), FileError> {
+        self.mended = source.mended();
         for (number, line) in (1..).zip(source.into_reader()?.lines()) {
             let line =
                 line.map_err(|reason| FileError::io("cannot be read", &reason).at_path(path))?;
@@ -160,9 +165,12 @@ impl<'c> Table<'c> {
     }
 
     fn read_object(&mut self, line: &str, number: usize) -> Result<(), FileError> {
-        let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line)
-            .map_err(|error| {
-                let told = format!("the line is not a JSON object: {}", reason(&error));
+        let object: serde_json::Map<String, serde_json::Value> =
+            lenient::line(line, number, &self.mended).map_err(|error| {
+                let told = format!(
+                    "the line is not a JSON object: {}",
+                    in_words(&error.to_string())
+                );
                 FileError::new(FileErrorKind::Syntax, told).at_position(number, error.column())
             })?;
         let named = self.named();
@@ -355,11 +363,4 @@ fn unreadable(error: &csv::Error) -> FileError {
         Some(line) => told.at_position(line, 1),
         None => told,
     }
-}
-
-/// What serde says, without the place.
-fn reason(error: &serde_json::Error) -> String {
-    let position = format!(" at line {} column {}", error.line(), error.column());
-    let text = error.to_string();
-    text.strip_suffix(&position).unwrap_or(&text).to_owned()
 }

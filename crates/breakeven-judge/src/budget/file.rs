@@ -1,5 +1,6 @@
 //! The budget file: TOML.
 
+use breakeven_profile::file::in_words;
 use breakeven_profile::unit::{self, UnitError};
 use serde::Deserialize;
 
@@ -179,7 +180,7 @@ fn syntax(text: &str, error: &toml::de::Error) -> BudgetError {
     BudgetError::Syntax {
         line: before.matches('\n').count() + 1,
         column: before.chars().rev().take_while(|c| *c != '\n').count() + 1,
-        message: error.message().lines().collect::<Vec<_>>().join("; "),
+        message: in_words(&error.message().lines().collect::<Vec<_>>().join("; ")),
     }
 }
 
@@ -208,7 +209,7 @@ mod tests {
         for (field, expected) in [
             (
                 "max = 3",
-                "line 3, column 7: invalid type: integer `3`, expected a string",
+                "line 3, column 7: invalid type: integer `3`, expected a text in quotes",
             ),
             (
                 "limit = \"3 ms\"",

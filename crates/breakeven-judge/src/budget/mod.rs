@@ -163,22 +163,43 @@ impl Limits {
         limit.map(|limit| limit.max_increase)
     }
 
-    /// The scopes of the budgets that judge no operation, because none has samples or
-    /// states its memory: a gate must not pass on them.
-    pub fn unmatched<'l>(&'l self, profile: &Profile) -> Vec<&'l Scope> {
-        let is_held = |budget: &&Budget| {
-            let mut all = profile.operations.iter();
-            all.any(|each| {
-                let is_told = match budget.limited {
-                    Limited::Mean => each.samples_ns().next().is_some(),
-                    Limited::Memory => each.peak_memory_bytes().is_some(),
-                };
-                budget.scope.is_for(each) && is_told
-            })
-        };
-        let idle = self.budgets.iter().filter(|budget| !is_held(budget));
-        idle.map(|budget| &budget.scope).collect()
+    /// The scopes of the budgets that judge no operation, and why: a gate must not pass on
+    /// them.
+    pub fn unmatched<'l>(&'l self, profiles: &[Profile]) -> Vec<(&'l Scope, Idle)> {
+        let idle = self.budgets.iter().filter_map(|budget| {
+            let all = profiles.iter().flat_map(|profile| &profile.operations);
+            let fitting: Vec<_> = all.filter(|each| budget.scope.is_for(each)).collect();
+            let is_measured = |each: &&Operation| each.samples_ns().next().is_some();
+            let has_memory = |each: &&Operation| each.peak_memory_bytes().is_some();
+            let why = match budget.limited {
+                Limited::Memory if fitting.iter().any(has_memory) => return None,
+                _ if fitting.is_empty() => Idle::Absent,
+                _ if !fitting.iter().any(is_measured) => Idle::Failed,
+                Limited::Mean => return None,
+                Limited::Memory => Idle::NoMemory,
+            };
+            Some((&budget.scope, why))
+        });
+        let mut idle: Vec<_> = idle.collect();
+        // The limits of one entry.
+        idle.dedup();
+        idle
     }
+}
+
+/// Why a limit judges no operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum Idle {
+    /// None has that name, device and size.
+    #[error("there is no such operation")]
+    Absent,
+    /// It has no samples.
+    #[error("the operation failed")]
+    Failed,
+    /// Its memory is limited, and not recorded.
+    #[error("no memory was recorded of it; record it, or leave out max_memory")]
+    NoMemory,
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! The current side against its budgets.
 
-use breakeven_profile::profile::OperationKey;
+use breakeven_profile::profile::{OperationKey, Profile};
 use serde::Serialize;
 
 use super::sides::{Measured, Pair};
-use crate::budget::{Held, Limited, Limits};
+use crate::budget::{Held, Idle, Limits, RelativeLimit};
 
 /// An operation and how it stands against one of its budgets.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -40,15 +40,18 @@ impl HeldBudget {
 pub struct IdleBudget {
     /// What it is for, in words.
     pub budget: String,
-    /// True where there is such an operation, without samples: it failed. False
-    /// where there is none: the name is wrong.
-    pub failed: bool,
+    /// Why.
+    pub why: Idle,
 }
 
 /// Holds the current side against its budgets; then those that hold nothing.
-pub(super) fn hold(pairs: &[Pair<'_>], limits: &Limits) -> (Vec<HeldBudget>, Vec<IdleBudget>) {
-    let current = pairs.iter().filter_map(|pair| pair.current.as_ref());
-    let held = current.flat_map(|measured| {
+pub(super) fn hold(
+    pairs: &[Pair<'_>],
+    current: &[Profile],
+    limits: &Limits,
+) -> (Vec<HeldBudget>, Vec<IdleBudget>) {
+    let measured = pairs.iter().filter_map(|pair| pair.current.as_ref());
+    let held = measured.flat_map(|measured| {
         let operation = measured.first();
         let held = limits.hold(operation, mean_ns(measured), memory_bytes(measured));
         held.into_iter().map(|held| HeldBudget {
@@ -64,28 +67,30 @@ pub(super) fn hold(pairs: &[Pair<'_>], limits: &Limits) -> (Vec<HeldBudget>, Vec
         let mut runs = side.iter().flat_map(Measured::runs);
         runs.next().is_some()
     };
-    let budgets = limits.budgets.iter();
-    let budgets = budgets.map(|budget| (&budget.scope, Some(budget.limited)));
-    let increases = limits.increases.iter().map(|limit| (&limit.scope, None));
-    let mut idle = Vec::new();
-    for (scope, limited) in budgets.chain(increases) {
-        let is_for = |measured: &Measured<'_>| scope.is_for(measured.first());
-        let fitting = pairs
+    let mut idle = limits.unmatched(current);
+    idle.extend(
+        limits
+            .increases
             .iter()
-            .filter(|pair| pair.current.as_ref().is_some_and(is_for));
-        let is_held = |pair: &Pair<'_>| match limited {
-            Some(Limited::Mean) => has_samples(&pair.current),
-            Some(Limited::Memory) => pair.current.as_ref().and_then(memory_bytes).is_some(),
-            // An increase is over something.
-            None => has_samples(&pair.current) && has_samples(&pair.baseline),
-        };
-        if !fitting.clone().any(is_held) {
-            idle.push(IdleBudget {
-                budget: scope.to_string(),
-                failed: fitting.clone().any(|pair| !has_samples(&pair.current)),
-            });
-        }
-    }
+            .filter_map(|RelativeLimit { scope, .. }| {
+                let is_for = |measured: &Measured<'_>| scope.is_for(measured.first());
+                let mut fitting =
+                    (pairs.iter()).filter(|pair| pair.current.as_ref().is_some_and(is_for));
+                // An increase is over something.
+                let is_held =
+                    |pair: &Pair<'_>| has_samples(&pair.current) && has_samples(&pair.baseline);
+                if fitting.clone().any(is_held) {
+                    return None;
+                }
+                let failed = fitting.any(|pair| !has_samples(&pair.current));
+                Some((scope, if failed { Idle::Failed } else { Idle::Absent }))
+            }),
+    );
+    let idle = idle.into_iter().map(|(scope, why)| IdleBudget {
+        budget: scope.to_string(),
+        why,
+    });
+    let idle = idle.collect();
     (held, idle)
 }
 

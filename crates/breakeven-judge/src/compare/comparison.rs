@@ -131,6 +131,8 @@ pub struct ComparisonSummary {
     pub improvements_count: usize,
     /// NO_CHANGE.
     pub no_change_count: usize,
+    /// Of those, operations whose mean became worse, which the medians do not show.
+    pub worse_mean_count: usize,
     /// INCONCLUSIVE, without those left out.
     pub inconclusive_count: usize,
     /// NEW.
@@ -158,6 +160,11 @@ impl ProfilerComparison {
             summary.suspected_count += usize::from(operation.is_suspected);
             let beside = operation.changed_beside().next().is_some();
             summary.changed_beside_count += usize::from(beside);
+            let mean = operation.changed_beside().any(|change| {
+                change.metric == Metric::Mean && change.change_type == ChangeType::Regression
+            });
+            let is_unchanged = operation.change_type == ChangeType::NoChange;
+            summary.worse_mean_count += usize::from(mean && is_unchanged);
             *match operation.change_type {
                 _ if operation.is_left_out() => &mut summary.left_out_count,
                 ChangeType::Regression => &mut summary.regressions_count,

@@ -1,8 +1,8 @@
 //! Noise between runs, per operation, from earlier profiles.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use breakeven_profile::profile::{OperationKey, Profile};
+use breakeven_profile::profile::{Operation, OperationKey, Profile};
 use breakeven_stats::{Noise, change_points};
 
 use super::metric::Metric;
@@ -17,15 +17,26 @@ pub(super) struct History(HashMap<OperationKey, Vec<Vec<f64>>>);
 impl History {
     pub(super) fn of(profiles: &[Profile], metric: &Metric) -> Self {
         let mut all: HashMap<OperationKey, Vec<Vec<f64>>> = HashMap::new();
+        // The names of the operations behind a key.
+        let mut names: HashMap<OperationKey, HashSet<&str>> = HashMap::new();
         for operation in profiles.iter().flat_map(|profile| &profile.operations) {
             let runs = operation.runs.iter();
             let values = runs.filter(|run| !run.samples_ns.is_empty());
             let values = values.filter_map(|run| metric.of(operation, run, false));
             let logs: Vec<f64> = values.map(f64::ln).filter(|log| log.is_finite()).collect();
-            if !logs.is_empty() {
-                all.entry(operation.key()).or_default().push(logs);
+            for key in without_suite(operation)
+                .into_iter()
+                .chain([operation.key()])
+            {
+                let named = names.entry(key.clone()).or_default();
+                named.insert(&operation.name);
+                if !logs.is_empty() {
+                    all.entry(key).or_default().push(logs.clone());
+                }
             }
         }
+        // A benchmark that several suites have is found with its suite alone.
+        all.retain(|key, _| names[key].len() == 1);
         Self(all)
     }
 
@@ -52,6 +63,16 @@ impl History {
         self.noise(key)
             .is_some_and(|noise| noise.freedom >= TELLS_FROM)
     }
+}
+
+/// The key by the name that the tool's own file has, without the suite in front of it.
+fn without_suite(operation: &Operation) -> Option<OperationKey> {
+    let suite = operation.attributes.get("suite")?.as_str()?;
+    let name = operation.name.strip_prefix(suite)?.strip_prefix(": ")?;
+    Some(OperationKey {
+        name: name.to_owned(),
+        ..operation.key()
+    })
 }
 
 /// Variance and its degrees of freedom.

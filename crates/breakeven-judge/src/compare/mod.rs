@@ -118,7 +118,7 @@ pub fn compare(
             operations: tested.count(),
         });
     }
-    let (budgets, idle_budgets) = hold(&pairs, &options.limits);
+    let (budgets, idle_budgets) = hold(&pairs, current, &options.limits);
     Ok(ProfilerComparison {
         metric: operations[0].judged.metric.clone(),
         threshold: options.threshold.as_fraction(),

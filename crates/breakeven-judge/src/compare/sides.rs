@@ -12,10 +12,16 @@ use super::warning::Side;
 /// One operation of one side, from all profiles that have it.
 pub(super) struct Measured<'p> {
     parts: Vec<(&'p Profile, &'p Operation)>,
-    /// True if every run has the same samples to the last bit: they are copies of one
+    /// The runs that have samples, each with its operation; of copies the first.
+    runs: Vec<(&'p Operation, &'p Run)>,
+    /// True if runs have the same samples to the last bit: they are copies of one
     /// measurement, which counts once.
     pub(super) is_copied: bool,
 }
+
+/// Fewest and most distinct samples that a run needs, of as many as it has, to count as a copy
+/// of one other: those of a coarse clock may be the same in two runs of several.
+const DISTINCT: (usize, usize) = (3, 4);
 
 impl<'p> Measured<'p> {
     /// The operation as the first profile has it.
@@ -30,21 +36,34 @@ impl<'p> Measured<'p> {
 
     /// The runs that have samples, each with its operation; of copies the first.
     pub(super) fn runs(&self) -> impl Iterator<Item = (&'p Operation, &'p Run)> + '_ {
-        let all = self.parts.iter().flat_map(|(_, operation)| {
-            let runs = operation.runs.iter();
-            runs.filter(|run| !run.samples_ns.is_empty())
-                .map(|run| (*operation, run))
-        });
-        all.take(if self.is_copied { 1 } else { usize::MAX })
+        self.runs.iter().copied()
     }
 
-    /// Times that differ inside a run come back in the same order in no other run.
-    fn has_copies(&self) -> bool {
-        let mut runs = self.runs().map(|(_, run)| &run.samples_ns);
-        runs.next().is_some_and(|first| {
-            let differ = first.iter().any(|ns| *ns != first[0]);
-            differ && runs.next() == Some(first) && runs.all(|other| other == first)
-        })
+    /// Gathers the runs, once all profiles are known.
+    fn gather(&mut self) {
+        let runs = self.parts.iter().flat_map(|(_, operation)| {
+            let runs = operation.runs.iter().map(|run| (*operation, run));
+            runs.filter(|(_, run)| !run.samples_ns.is_empty())
+        });
+        let all: Vec<_> = runs.collect();
+        let samples = || all.iter().map(|(_, run)| &run.samples_ns);
+        let are_all_equal = all.len() > 1 && samples().all(|other| *other == all[0].1.samples_ns);
+        self.runs.clear();
+        for (operation, run) in &all {
+            let samples = &run.samples_ns;
+            let fewest = match are_all_equal {
+                true => 2,
+                false => samples.len().clamp(DISTINCT.0, DISTINCT.1),
+            };
+            let is_equal = self
+                .runs
+                .iter()
+                .any(|(_, other)| other.samples_ns == *samples);
+            if !is_equal || distinct(samples) < fewest {
+                self.runs.push((operation, run));
+            }
+        }
+        self.is_copied = self.runs.len() < all.len();
     }
 
     /// One value per run; `None` if a run lacks it, or counts it in another unit.
@@ -98,6 +117,13 @@ impl<'p> Measured<'p> {
         self.parts()
             .any(|(profile, operation)| profile.is_software_gpu(&operation.device))
     }
+}
+
+fn distinct(samples: &[f64]) -> usize {
+    let mut distinct = samples.to_vec();
+    distinct.sort_unstable_by(f64::total_cmp);
+    distinct.dedup();
+    distinct.len()
 }
 
 /// One operation, on one side or both.
@@ -177,6 +203,7 @@ pub(super) fn pairs<'p>(
                 };
                 let measured = measured.get_or_insert(Measured {
                     parts: Vec::new(),
+                    runs: Vec::new(),
                     is_copied: false,
                 });
                 measured.parts.push((profile, operation));
@@ -186,7 +213,7 @@ pub(super) fn pairs<'p>(
     join_processors(&mut pairs);
     for pair in &mut pairs {
         let sides = pair.baseline.iter_mut().chain(&mut pair.current);
-        sides.for_each(|measured| measured.is_copied = measured.has_copies());
+        sides.for_each(Measured::gather);
     }
     let is_common = |pair: &Pair<'_>| pair.baseline.is_some() && pair.current.is_some();
     if pairs.iter().any(is_common) {

@@ -177,11 +177,13 @@ impl ComparisonSummary {
     pub fn text(&self) -> String {
         let plural = |count: usize| if count == 1 { "" } else { "s" };
         let (worse, better) = (self.regressions_count, self.improvements_count);
+        let unchanged = self.no_change_count - self.worse_mean_count;
         let counts = [
             (worse, format!("regression{}", plural(worse))),
             (better, format!("improvement{}", plural(better))),
             (self.inconclusive_count, "inconclusive".to_owned()),
-            (self.no_change_count, "unchanged".to_owned()),
+            (unchanged, "unchanged".to_owned()),
+            (self.worse_mean_count, "with a worse mean alone".to_owned()),
             (self.new_count, "new".to_owned()),
             (self.removed_count, "removed".to_owned()),
             (self.left_out_count, "left out".to_owned()),

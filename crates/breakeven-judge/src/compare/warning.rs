@@ -100,13 +100,13 @@ pub enum Warning {
     },
     /// Runs of a side whose samples are equal to the last bit.
     #[error(
-        "every run has the same samples on the {} of {}: copies of one measurement, which counts \
+        "runs have the same samples on the {} of {}: copies of one measurement, which counts \
          once; remove results of benchmarks that no longer run, and measure each run anew",
         both(.sides),
         Named(.operations)
     )]
     Copies {
-        /// The sides that consist of copies.
+        /// The sides that have copies.
         sides: Vec<Side>,
         /// The operations.
         operations: Vec<String>,

@@ -156,7 +156,9 @@ fn copies_of_one_measurement_are_one_run() {
     let warned = |found: &breakeven_judge::ProfilerComparison| {
         let texts: Vec<String> = found.warnings.iter().map(ToString::to_string).collect();
         texts.iter().any(|text| {
-            text.starts_with("every run has the same samples on the baseline and the current side of stale on cpu: ")
+            text.starts_with(
+                "runs have the same samples on the baseline and the current side of stale on cpu: ",
+            )
         })
     };
     assert!(warned(&found), "{:?}", found.warnings);
@@ -170,4 +172,45 @@ fn copies_of_one_measurement_are_one_run() {
     let coarse = profile([operation("f", &[1_000_000; 5])]);
     let found = compared(&coarse, &coarse, &Options::default());
     assert_eq!(found.operations[0].baseline_runs, 5);
+}
+
+/// Some of the files of a side were copied from another one.
+#[test]
+fn copies_count_once_whichever_and_however_many_they_are() {
+    let side = |base: f64, copies: &[usize]| {
+        let mut operation = operation("f", &[1_000_000; 6]);
+        for (at, run) in operation.runs.iter_mut().enumerate() {
+            let at = if copies.contains(&at) { copies[0] } else { at };
+            let shift = 1.0 + at as f64 / 1e3;
+            run.samples_ns = [1.0, 1.012, 0.997, 1.004, 1.001]
+                .map(|x| base * x * shift)
+                .into();
+        }
+        profile([operation])
+    };
+    for (copies, count) in [
+        (&[0, 1, 2, 3, 4][..], 2),
+        (&[1, 5], 5),
+        (&[2, 3, 4], 4),
+        (&[], 6),
+    ] {
+        let found = usual(&side(1e6, &[]), &side(1.3e6, copies)).unwrap();
+        let judged = &found.operations[0];
+        let runs = (judged.baseline_runs, judged.current_runs);
+        assert_eq!(runs, (6, count), "{copies:?}");
+        let warned = found.warnings.iter().any(|warning| {
+            let text = warning.to_string();
+            text.starts_with("runs have the same samples on the current side of f on cpu: ")
+        });
+        assert_eq!(warned, count < 6, "{copies:?}");
+    }
+    // A few values of a coarse clock come back by chance.
+    let mut operation = operation("f", &[1_000_000; 6]);
+    for (at, run) in operation.runs.iter_mut().enumerate() {
+        run.samples_ns = vec![40.0; 20];
+        run.samples_ns[at / 2] = 41.0;
+    }
+    let coarse = profile([operation]);
+    let found = compared(&coarse, &coarse, &Options::default());
+    assert_eq!(found.operations[0].baseline_runs, 6);
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use serde::de::value::{Error as ValueError, MapAccessDeserializer, StrDeserializer};
+use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
@@ -56,82 +56,70 @@ impl<'de, F: FnMut(Operation)> Visitor<'de> for Document<'_, F> {
         self.findings.is_object = true;
         let mut header = Header::default();
         let mut profile = Profile::default();
-        let mut seen = Vec::new();
+        let mut keys: Vec<String> = Vec::new();
         while let Some(key) = map.next_key::<String>()? {
             header.key(&key);
-            let field = <StrDeserializer<'_, ValueError>>::new(&key);
-            let Ok(field) = Field::deserialize(field) else {
-                map.next_value::<IgnoredAny>()?;
-                continue;
-            };
-            if seen.contains(&field) {
-                let error = FileError::new(
-                    FileErrorKind::Value,
-                    "the key occurs twice; keep one of them",
-                );
+            let is_known = TOP.split(' ').any(|known| known == key);
+            if is_known && keys.contains(&key) {
+                let told = "the key occurs twice; keep one of them";
+                let error = FileError::new(FileErrorKind::Value, told);
                 return Err(self.findings.raise(error.at_place(key)));
             }
-            seen.push(field);
-            match field {
-                Field::Format => header
+            match key.as_str() {
+                "format" => header
                     .format(&map.next_value()?)
                     .map_err(|error| self.findings.raise(error))?,
-                Field::Version => header
+                "version" => header
                     .version(map.next_value()?)
                     .map_err(|error| self.findings.raise(error))?,
-                Field::Created => profile.created = map.next_value()?,
-                Field::Generator => profile.generator = map.next_value()?,
-                Field::Interrupted => profile.interrupted = map.next_value()?,
-                Field::Benchmark => profile.benchmark = map.next_value()?,
-                Field::Environment => Object(profile.environment) = map.next_value()?,
-                Field::Evidence => Object(profile.evidence) = map.next_value()?,
-                Field::Operations => map.next_value_seed(Operations {
+                "created" => profile.created = map.next_value()?,
+                "generator" => profile.generator = map.next_value()?,
+                "interrupted" => profile.interrupted = map.next_value()?,
+                "benchmark" => profile.benchmark = map.next_value()?,
+                "environment" => Object(profile.environment) = map.next_value()?,
+                "evidence" => Object(profile.evidence) = map.next_value()?,
+                "operations" => map.next_value_seed(Operations {
                     findings: self.findings,
                     each: &mut self.each,
                 })?,
-                Field::Stacks => {
+                "stacks" => {
                     let stacks: Vec<Object<Stack>> = map.next_value()?;
                     profile.stacks = stacks.into_iter().map(|Object(stack)| stack).collect();
                 }
-                Field::Timeline => {
+                "timeline" => {
                     let timeline: Option<Object<Timeline>> = map.next_value()?;
                     profile.timeline = timeline.map(|Object(timeline)| timeline);
                 }
-                Field::Activity => {
+                "activity" => {
                     let activity: Vec<Object<Activity>> = map.next_value()?;
                     profile.activity = activity.into_iter().map(|Object(one)| one).collect();
                 }
-                Field::Load => {
+                "load" => {
                     let load: Vec<Object<LoadRecord>> = map.next_value()?;
                     profile.load = load.into_iter().map(|Object(one)| one).collect();
                 }
+                _ => _ = map.next_value::<IgnoredAny>()?,
+            }
+            if is_known || keys.len() < MOST_KEYS {
+                keys.push(key);
             }
         }
         header
             .finish()
             .map_err(|error| self.findings.raise(error))?;
-        Ok(profile)
+        match misspelt(&keys, TOP, ALIKE, "the") {
+            Some(error) => Err(self.findings.raise(error)),
+            None => Ok(profile),
+        }
     }
 }
 
+/// Keys of the top level among which a misspelt one is looked for.
+const MOST_KEYS: usize = 64;
+
 /// The top-level keys that mean something.
-#[derive(Clone, Copy, PartialEq, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Field {
-    Format,
-    Version,
-    Created,
-    Generator,
-    Interrupted,
-    Benchmark,
-    Environment,
-    Evidence,
-    Operations,
-    Stacks,
-    Timeline,
-    Activity,
-    Load,
-}
+const TOP: &str = "format version created generator interrupted benchmark environment evidence \
+                   operations stacks timeline activity load";
 
 /// Hands over the list of operations one by one.
 struct Operations<'a, F> {
@@ -195,7 +183,7 @@ impl<'de> Visitor<'de> for Next<'_> {
             keys: &mut keys,
         };
         let operation = Operation::deserialize(MapAccessDeserializer::new(watched))?;
-        match misspelt(&keys).map_or_else(|| self.keys.note(&operation), Err) {
+        match misspelt_in_operation(&keys).map_or_else(|| self.keys.note(&operation), Err) {
             Ok(()) => Ok(operation),
             Err(error) => Err(self.findings.raise(error)),
         }
@@ -228,24 +216,37 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Watched<'_, A> {
     }
 }
 
-/// Of an operation without any field for what was measured, the unknown field that is most
-/// likely a known one: otherwise a wrong letter would lose all samples without a word.
-fn misspelt(keys: &[String]) -> Option<FileError> {
-    let is_measured = |key: &String| ["runs", "samples_ns", "failure"].contains(&&key[..]);
-    if keys.iter().any(is_measured) {
-        return None;
-    }
-    let unknown = keys
+/// How alike a field that is unknown and one that is missing are at least if one is the other
+/// with a wrong letter (Jaro and Winkler).
+const ALIKE: f64 = 0.9;
+
+/// The error of the unknown field that is most likely one of those that are missing: otherwise
+/// a wrong letter would lose what it holds without a word.
+fn misspelt(keys: &[String], fields: &'static str, least: f64, whose: &str) -> Option<FileError> {
+    let fields: Vec<&str> = fields.split(' ').collect();
+    let unknown = keys.iter().filter(|key| !fields.contains(&key.as_str()));
+    let missing = fields
         .iter()
-        .filter(|key| FIELDS.split(' ').all(|known| known != *key));
-    let likeness = |one: &'_ String, field| (strsim::jaro_winkler(one, field), one.clone(), field);
-    let of = |one| FIELDS.split(' ').map(move |field| likeness(one, field));
-    let (_, one, field) = unknown.flat_map(of).max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let message = format!(
-        "the operation has no samples, and its field {:?} is unknown; did you mean {field}?",
-        clipped(&one)
-    );
+        .filter(|field| keys.iter().all(|key| key != *field));
+    let likeness = |key: &str, field| strsim::jaro_winkler(&key.to_lowercase(), field);
+    let pairs = unknown.flat_map(|key| missing.clone().map(move |field| (key, field)));
+    let alike = pairs.map(|(key, field)| (likeness(key, field), key, field));
+    let (_, key, field) = alike
+        .filter(|(likeness, ..)| *likeness >= least)
+        .max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let key = clipped(key);
+    let message = format!("{whose} field {key:?} is unknown; did you mean {field}?");
     Some(FileError::new(FileErrorKind::Value, message))
+}
+
+/// The error of a misspelt field of an operation; of one without any field for what was
+/// measured whatever is most like one.
+fn misspelt_in_operation(keys: &[String]) -> Option<FileError> {
+    let is_measured = |key: &String| ["runs", "samples_ns", "failure"].contains(&&key[..]);
+    match keys.iter().any(is_measured) {
+        true => misspelt(keys, FIELDS, ALIKE, "its"),
+        false => misspelt(keys, FIELDS, 0.0, "the operation has no samples, and its"),
+    }
 }
 
 /// The operations seen so far, each with its index: none may be there twice.

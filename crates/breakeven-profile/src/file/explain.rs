@@ -17,8 +17,8 @@ pub(super) enum Beginning {
     Utf16,
     /// A compressed file.
     Compressed(&'static str),
-    /// Anything else, with its first byte that is not white space.
-    Text(u8),
+    /// Anything else, with its first character that is not white space.
+    Text(char),
 }
 
 impl Beginning {
@@ -31,8 +31,8 @@ impl Beginning {
             [0x1f, 0x8b, ..] => Self::Compressed("gzip"),
             [0x28, 0xb5, 0x2f, 0xfd] => Self::Compressed("zstd"),
             [b'P', b'K', 3, 4] => Self::Compressed("zip"),
-            _ => match head.iter().find(|byte| !byte.is_ascii_whitespace()) {
-                Some(byte) => Self::Text(*byte),
+            _ => match String::from_utf8_lossy(head).trim_start().chars().next() {
+                Some(first) => Self::Text(first),
                 None => Self::Blank,
             },
         }
@@ -50,10 +50,12 @@ impl Beginning {
         match self {
             Self::Utf16 => "it is UTF-16 text; save it as UTF-8".to_owned(),
             Self::Compressed(format) => format!("it is a {format} file; decompress it first"),
-            Self::Text(b'[') => "it is a JSON list, and a profile is an object".to_owned(),
-            Self::Text(b'<') => "it looks like HTML or XML".to_owned(),
-            Self::Text(byte) if byte.is_ascii_graphic() => "it is not JSON".to_owned(),
-            Self::Text(_) => "it is not text".to_owned(),
+            Self::Text('[') => "it is no JSON object, and a profile is one".to_owned(),
+            Self::Text('<') => "it looks like HTML or XML".to_owned(),
+            Self::Text(first) if first.is_control() || first == char::REPLACEMENT_CHARACTER => {
+                "it is not text".to_owned()
+            }
+            Self::Text(_) => "it is not JSON".to_owned(),
             Self::Blank | Self::Utf8Mark => "it is not a JSON object".to_owned(),
         }
     }
@@ -86,9 +88,11 @@ pub(super) fn error(
         ),
         (None, Category::Syntax) => FileError::new(
             FileErrorKind::Syntax,
-            format!("not valid JSON: {}", syntax(&bare_text(&error))),
+            format!("not valid JSON: {}", syntax(bare(&error.to_string()))),
         ),
-        (None, Category::Data) => FileError::new(FileErrorKind::Value, value(&bare_text(&error))),
+        (None, Category::Data) => {
+            FileError::new(FileErrorKind::Value, in_words(&error.to_string()))
+        }
     };
     let told = told.at_position(line, column);
     match text_of(place) {
@@ -127,22 +131,23 @@ fn syntax(text: &str) -> &str {
     }
 }
 
-/// serde's words for a wrong value, with JSON's names for Rust's types.
-fn value(text: &str) -> String {
+/// serde's words for a wrong value of JSON, with JSON's names for Rust's types, and without the
+/// line and column that serde_json appends.
+pub fn in_words(text: &str) -> String {
+    let text = bare(text);
     let Some((found, expected)) = text.rsplit_once(", expected ") else {
         return clipped(text);
     };
-    let found = match found {
-        "invalid type: sequence" => "invalid type: list".to_owned(),
-        "invalid type: map" => "invalid type: object".to_owned(),
-        other => clipped(other),
-    };
+    let found = clipped(found).replace("invalid type: sequence", "invalid type: list");
+    let found = found.replace("invalid type: map", "invalid type: object");
     let expected = match expected {
-        "u64" => "a whole number, 0 or more",
-        "f64" => "a number",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, 0 or more",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
         "a string" => "a text in quotes",
         "a boolean" => "true or false",
         "a sequence" => "a list",
+        other if other.starts_with("tuple") || other.starts_with("a tuple") => "a list",
         "a map" => "an object",
         other if other.starts_with("struct ") => "an object",
         other => other,
@@ -150,9 +155,8 @@ fn value(text: &str) -> String {
     format!("{found}, expected {expected}")
 }
 
-/// The parser's text without the line and column that it appends.
-fn bare_text(error: &serde_json::Error) -> String {
-    let position = format!(" at line {} column {}", error.line(), error.column());
-    let text = error.to_string();
-    text.strip_suffix(&position).unwrap_or(&text).to_owned()
+fn bare(text: &str) -> &str {
+    let end = text.rfind(" at line ");
+    let end = end.filter(|_| text.ends_with(|last: char| last.is_ascii_digit()));
+    &text[..end.unwrap_or(text.len())]
 }

@@ -32,6 +32,7 @@ mod times;
 mod write;
 
 pub use error::{FileError, FileErrorKind};
+pub use explain::in_words;
 pub use read::{read, read_from, read_operations};
 pub use target::{TEMPORARY_PREFIX, check_writable};
 pub use write::{replace, write, write_to, write_with};

@@ -88,6 +88,11 @@ fn scale(units: &[(f64, &str)], unit: &str) -> Option<f64> {
 }
 
 fn memory_scale(unit: &str) -> Option<f64> {
+    let unit = match unit {
+        "KB" => "kB",
+        "kiB" => "KiB",
+        unit => unit,
+    };
     scale(&MEMORY, unit).or_else(|| scale(&DECIMAL_MEMORY, unit))
 }
 
@@ -128,7 +133,8 @@ mod tests {
     fn sizes() {
         assert_eq!(parse_bytes("64 GiB"), Ok(64 << 30));
         assert_eq!(parse_bytes("1.5KiB"), Ok(1536));
-        assert_eq!(parse_bytes("10 kB"), Ok(10_000));
+        assert_eq!(["10 kB", "10KB"].map(parse_bytes), [Ok(10_000), Ok(10_000)]);
+        assert_eq!(["1 KiB", "1kiB"].map(parse_bytes), [Ok(1024), Ok(1024)]);
         assert_eq!(parse_bytes("4096"), Ok(4096));
         assert_eq!(parse_bytes("0 B"), Ok(0));
         assert_eq!(parse_bytes("18446744073709551615"), Ok(u64::MAX));

@@ -21,14 +21,20 @@ fn refused_operations(operations: &str) -> String {
 fn no_profile_at_all() {
     assert_snapshot!(refused(""), @"profile.json:1:0: the file is empty; write the profile again");
     assert_snapshot!(refused(" \n\n "), @"profile.json:3:1: the file is empty; write the profile again");
-    assert_snapshot!(refused("[1, 2]"), @"profile.json:1:1: not a breakeven profile: it is a JSON list, and a profile is an object");
+    assert_snapshot!(refused("[1, 2]"), @"profile.json:1:1: not a breakeven profile: it is no JSON object, and a profile is one");
+    assert!(
+        refused("[ 50.00%] ··· bench").ends_with(r#"it is no JSON object, and a profile is one"#)
+    );
+    assert!(refused("· Creating environments").ends_with(r#"it is not JSON"#));
+    assert!(refused("日本").ends_with(r#"it is not JSON"#));
+    assert!(refused(b"\xc3\x28\x01\x02").ends_with(r#"it is not text"#));
     assert_snapshot!(refused("<html>"), @"profile.json:1:1: not a breakeven profile: it looks like HTML or XML");
     assert_snapshot!(refused(b"\x1f\x8b\x08\x00"), @"profile.json:1:1: not a breakeven profile: it is a gzip file; decompress it first");
     assert_snapshot!(refused(b"\xff\xfe{\0"), @"profile.json:1:1: not a breakeven profile: it is UTF-16 text; save it as UTF-8");
     assert_snapshot!(refused("{}"), @r#"profile.json:1:2: not a breakeven profile: it has no "format", it is an empty object; a profile begins {"format": "breakeven-profile", "version": 1"#);
     assert_snapshot!(refused(r#"{"context": {}, "benchmarks": [], "version": "1.0.0"}"#), @r#"profile.json:1:53: not a breakeven profile: it has no "format", its first keys are context, benchmarks, version; a profile begins {"format": "breakeven-profile", "version": 1"#);
     assert_snapshot!(refused(r#"{"format": "criterion"}"#), @r#"profile.json:1:23: format: not a breakeven profile: "format" is "criterion", not "breakeven-profile""#);
-    assert_snapshot!(refused("[".repeat(100_000)), @"profile.json:1:1: not a breakeven profile: it is a JSON list, and a profile is an object");
+    assert_snapshot!(refused("[".repeat(100_000)), @"profile.json:1:1: not a breakeven profile: it is no JSON object, and a profile is one");
 }
 
 #[test]
@@ -180,11 +186,32 @@ fn wrong_energy() {
 
 /// The typo printed an empty row.
 #[test]
-fn a_misspelt_field_that_loses_all_samples() {
+fn a_misspelt_field_is_named_with_the_one_that_is_meant() {
     assert_snapshot!(refused_operations(r#"{"name": "a", "device": "cpu", "sample_ns": [1]}"#), @r#"profile.json:2:63: operations[0]: the operation has no samples, and its field "sample_ns" is unknown; did you mean samples_ns?"#);
     assert_snapshot!(refused_operations(r#"{"name": "a", "Runs": [{"samples_ns": [1]}]}"#), @r#"profile.json:2:59: operations[0]: the operation has no samples, and its field "Runs" is unknown; did you mean runs?"#);
     assert_snapshot!(refused_operations(r#"{"name": "a", "samples": [1], "note": 7}"#), @r#"profile.json:2:55: operations[0]: the operation has no samples, and its field "samples" is unknown; did you mean samples_ns?"#);
-    // With something measured, what is unknown is another version's.
+    let refused_header = |fields: &str| {
+        refused(format!(
+            "{{\"format\": \"breakeven-profile\", \"version\": 1, {fields}}}"
+        ))
+    };
+    assert!(
+        refused_operations(r#"{"name": "a", "samples_ns": [1], "devise": "cuda:0"}"#)
+            .ends_with(r#"its field "devise" is unknown; did you mean device?"#)
+    );
+    assert!(
+        refused_operations(r#"{"name": "a", "samples_ns": [1], "Items": 5}"#)
+            .ends_with(r#"its field "Items" is unknown; did you mean items?"#)
+    );
+    assert!(
+        refused_header(r#""operation": [{"name": "a", "samples_ns": [1]}]"#)
+            .ends_with(r#"the field "operation" is unknown; did you mean operations?"#)
+    );
+    assert!(
+        refused_header(r#""enviroment": {}, "operations": []"#)
+            .ends_with(r#"the field "enviroment" is unknown; did you mean environment?"#)
+    );
+    // What is like no field is another version's.
     for fine in [
         r#"{"name": "a", "samples_ns": [1], "sample_ns": [1]}"#,
         r#"{"name": "a", "runs": [{"samples_ns": []}], "note": 7}"#,

@@ -69,6 +69,8 @@ class ComparisonSummary:
     regressions_count: int
     improvements_count: int
     no_change_count: int
+    #: Of those, operations whose mean became worse, which the medians do not show.
+    worse_mean_count: int
     inconclusive_count: int
     new_count: int
     removed_count: int

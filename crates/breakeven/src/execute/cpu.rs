@@ -80,10 +80,14 @@ struct Turns<'l> {
 }
 
 impl Turns<'_> {
-    /// Sets the workers to work.
+    /// Sets the workers to work, each once: a turn that finds nothing to do ends at once,
+    /// perhaps before the next begins.
     fn wake<'s>(&'s self, scope: &rayon::Scope<'s>) {
         self.wakes.fetch_add(1, Ordering::SeqCst);
-        while self.begins() {
+        for _ in 0..self.most {
+            if !self.begins() {
+                return;
+            }
             scope.spawn(move |scope| self.take(scope));
         }
     }

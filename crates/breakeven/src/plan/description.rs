@@ -271,7 +271,7 @@ mod tests {
  => line 1, column 1: missing field `cores`
 cores = 0 => line 1, column 9: there are no 0 cores; give a number from 1 to 1048576
 cores = -4 => line 1, column 9: there are no -4 cores; give a number from 1 to 1048576
-cores = 4; memory = 64 => line 2, column 10: invalid type: integer `64`, expected a string
+cores = 4; memory = 64 => line 2, column 10: invalid type: integer `64`, expected a text in quotes
 cores = 4; memory = "64 gigs" => line 2, column 10: "64 gigs" is not a size of memory; write a number and a unit, as in "64 GiB", "10 kB" or "512 B"
 cores = 4; threads = 8 => line 2, column 1: unknown field `threads`, expected one of `cores`, `memory`, `watts`, `idle_watts`, `gpu`
 cores = 4; watts = 90 => line 2, column 9: watts without idle_watts: give both

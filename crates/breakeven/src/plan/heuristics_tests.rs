@@ -50,8 +50,8 @@ fn what_is_written_is_read() {
 #[test]
 fn what_is_wrong_is_named_with_its_place() {
     let cases = r#"
-min_tasks_for_gpu = -1 => line 1, column 21: invalid value: integer `-1`, expected usize
-; small_workload_threshold = 2e7 => line 2, column 28: invalid type: floating point `20000000.0`, expected u64
+min_tasks_for_gpu = -1 => line 1, column 21: invalid value: integer `-1`, expected a whole number, 0 or more
+; small_workload_threshold = 2e7 => line 2, column 28: invalid type: floating point `20000000.0`, expected a whole number, 0 or more
 small_workload_threshold = 20_000_000 => line 1, column 1: small_workload_threshold is 20000000, above large_workload_threshold, 10000000: a workload between would be both; exchange them
 min_tasks_for_gpu = 3; large_workload_threshold = 9 => line 2, column 1: small_workload_threshold is 100000, above large_workload_threshold, 9: a workload between would be both; exchange them
 # first;   gpu_memory_pressure_threshold = 80 => line 2, column 3: gpu_memory_pressure_threshold is 80; give a part from 0 to 1

@@ -183,7 +183,7 @@ currency = "EUR"; [cpu]; per_hour = 1 => line 2, column 1: missing field `while_
 currency = "EUR"; [cpu]; while_idle = true => line 2, column 1: missing field `per_hour`
 currency = "EUR"; [cpu]; per_hour = -1; while_idle = true => line 3, column 12: a price of -1 per hour: give a number, 0 or more
 currency = "EUR"; [cpu]; per_hour = nan; while_idle = true => line 3, column 12: a price of NaN per hour: give a number, 0 or more
-currency = "EUR"; [cpu]; per_hour = "1 EUR"; while_idle = true => line 3, column 12: invalid type: string "1 EUR", expected f64
+currency = "EUR"; [cpu]; per_hour = "1 EUR"; while_idle = true => line 3, column 12: invalid type: string "1 EUR", expected a number
 currency = "EUR"; [cpu]; per_hour = 1; while_idle = true; per_day = 3 => line 5, column 1: unknown field `per_day`, expected `per_hour` or `while_idle`
 currency = "EUR"; [cpu]; per_hour = 1; while_idle = true; [[gpu]]; name = "a"; per_hour = 2; while_idle = true; [[gpu]]; name = "a"; per_hour = 3; while_idle = true => line 9, column 1: the GPU "a" has two prices; keep one"#;
         toml_file::refuses(cases, Prices::from_toml);

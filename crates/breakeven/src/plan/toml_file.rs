@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use breakeven_profile::file::in_words;
 use serde::de::DeserializeOwned;
 use toml::de::DeTable;
 
@@ -11,7 +12,7 @@ use crate::error::{Error, ErrorKind};
 pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     toml::from_str(text).map_err(|error| {
         let message = error.message().lines().collect::<Vec<_>>().join("; ");
-        let message = message.replace("unknown variant", "unknown value");
+        let message = in_words(&message.replace("unknown variant", "unknown value"));
         error_at(text, error.span(), &message)
     })
 }

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use breakeven_profile::file::in_words;
 use breakeven_profile::file::{TEMPORARY_PREFIX, replace};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -164,7 +165,9 @@ impl<T: Cached> CacheFile<T> {
             let then = "it is put aside when costs are saved, and measured anew";
             refused(Damaged, format!("{what}; {then}"))
         };
-        let not_json = |reason: serde_json::Error| damaged(format!("is damaged: {reason}"));
+        let not_json = |reason: serde_json::Error| {
+            damaged(format!("is damaged: {}", in_words(&reason.to_string())))
+        };
         let text = self.bytes().map_err(|reason| {
             let then = "nothing that was measured before is known";
             refused(Unreadable, format!("cannot be read: {reason}; {then}"))

@@ -111,6 +111,13 @@ fn plan_uses_what_run_measured_under_a_name() {
         both["candidates"][1]["predicted_ns"].is_number(),
         "{both:#}"
     );
+    // A process for each input: no launch of a GPU serves several.
+    let alone = both["candidates"].as_array().unwrap().iter();
+    let alone = alone.filter(|each| each["strategy"] == "gpu-only");
+    for each in alone {
+        let ms = each["predicted_ns"].as_f64().unwrap() / 1e6;
+        assert!(ms > 40.0 * 20.0, "40 processes of 20 ms: {both:#}");
+    }
 }
 
 #[test]

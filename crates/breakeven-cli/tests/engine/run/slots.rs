@@ -87,3 +87,21 @@ fn more_slots_than_inputs_cost_nothing() {
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     assert!(ended.took < Duration::from_secs(10), "{ended:#?}");
 }
+
+#[test]
+fn as_many_slots_as_inputs_end_when_their_jobs_do() {
+    for gpu in [None, Some("true")] {
+        let gpu = gpu.map(|gpu| ["--gpu", gpu, "--gpu-slots", "2"]);
+        let args = ["--jobs", "400"]
+            .into_iter()
+            .chain(gpu.into_iter().flatten());
+        let mut child = fed(run("true", args), &numbers(400));
+        let start = Instant::now();
+        while child.try_wait().unwrap().is_none() && start.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _ = child.kill();
+        let ended = ended(child);
+        assert_eq!(ended.code, Some(0), "gpu: {gpu:?}, {ended:#?}");
+    }
+}

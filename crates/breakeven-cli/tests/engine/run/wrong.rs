@@ -48,8 +48,8 @@ fn commands_that_cannot_be_run_are_refused() {
     error: cannot read the inputs of /proc/nonexistent/list: No such file or directory (os error 2)
     error: cannot read the inputs of /: is a directory
     error: ":::" is GNU parallel's: give the inputs alone, as in `breakeven run --cpu 'CMD {}' a b c`; there is one list of inputs, so combine several lists before
-    error: --cpu "echo {1} x{2/.}": {1} is GNU parallel's: the input is {} here, and there is one list of them, so put several values into one input and take them apart in the command; `\{1}` is no placeholder
-    error: --cpu "sh -c 'echo {2}'": {2} is GNU parallel's: the input is {} here, and there is one list of them, so put several values into one input and take them apart in the command; `\{2}` is no placeholder
+    error: --cpu "echo {1} x{2/.}": {1} is GNU parallel's: here are {}, {.}, {/}, {//}, {/.}, {#} and {%}, of one list of inputs; take an input apart in the command, and put several values into one input; `\{1}` is no placeholder
+    error: --cpu "sh -c 'echo {2}'": {2} is GNU parallel's: here are {}, {.}, {/}, {//}, {/.}, {#} and {%}, of one list of inputs; take an input apart in the command, and put several values into one input; `\{2}` is no placeholder
     "#);
     // A regular expression's, and what is no placeholder.
     for literal in ["grep -qE '^a{3}$' - {}", "test {} = \\{1}"] {

@@ -9,7 +9,7 @@ use ratatui::backend::TestBackend;
 
 use super::view::{Choices, draw};
 use crate::engine::output::monitor::Load;
-use crate::engine::output::monitor::made_up::{core, gpu, nothing, programs, reading};
+use crate::engine::output::monitor::tests::made_up::{core, gpu, nothing, programs, reading};
 use crate::engine::programs::ProgramsReading;
 
 fn drawn(width: u16, height: u16, load: &Load) -> String {

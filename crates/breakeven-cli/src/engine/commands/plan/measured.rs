@@ -62,7 +62,15 @@ impl Measured {
         }
         let gpus: Vec<&str> = machine.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
         let (operation, memory) = (&self.operation, workload.memory_per_task);
-        self.costs.lookup(operation, memory, &gpus, machine.cores)
+        let mut costs = self.costs.lookup(operation, memory, &gpus, machine.cores);
+        // A slot of `breakeven run` starts a process for as many inputs as it was given before.
+        for (known, gpu) in costs.gpus.iter_mut().zip(&gpus) {
+            if let Some(cost) = known.cost.as_mut().filter(|_| gpu.starts_with("gpu:")) {
+                cost.per_task_ns += cost.fixed_ns / cost.most.max(1) as f64;
+                cost.fixed_ns = 0.0;
+            }
+        }
+        costs
     }
 
     /// That nothing is known, and of which sizes something is.

@@ -56,9 +56,9 @@ pub(super) struct Joblog {
 }
 
 /// Jobs of a joblog that are not run again: what tells their command lines apart, and their
-/// numbers.
+/// numbers; and the numbers of those that failed.
 #[derive(Debug, Default)]
-pub(super) struct Before(BTreeSet<(u64, u64)>);
+pub(super) struct Before(BTreeSet<(u64, u64)>, BTreeSet<u64>);
 
 impl Before {
     pub(super) fn len(&self) -> usize {
@@ -68,6 +68,11 @@ impl Before {
     /// The numbers of the jobs.
     pub(super) fn numbers(&self) -> BTreeSet<u64> {
         self.0.iter().map(|(_, number)| *number).collect()
+    }
+
+    /// True if a job failed, by its number.
+    pub(super) fn has_failed(&self, number: u64) -> bool {
+        self.1.contains(&number)
     }
 
     /// Takes out a job with one of these command lines, the one of that number if there is
@@ -229,6 +234,10 @@ fn read(file: &File, path: &Path, resume: Resume) -> Result<(Before, u64), Joblo
         if is_success || resume == Resume::Ended {
             before.0.insert((key(command), number));
         }
+        match is_success {
+            true => before.1.remove(&number),
+            false => before.1.insert(number),
+        };
     }
     Ok((before, end))
 }
@@ -283,7 +292,7 @@ mod tests {
             ("echo 'x y'", 4),
         ];
         let keys = jobs.map(|(command, number)| (key(command.as_bytes()), number));
-        let mut before = Before(keys.into_iter().collect());
+        let mut before = Before(keys.into_iter().collect(), BTreeSet::new());
         let mut take = |number, command: &str| before.take(number, &[command.as_bytes().to_vec()]);
         assert_eq!(take(3, "echo a"), Some(3));
         assert_eq!(take(2, "echo a"), Some(1));

@@ -282,9 +282,11 @@ fn fill(
         }
         match earlier {
             None => window.push(input),
-            Some(_) => {
-                lock(&jobs.summary).left_out += 1;
+            Some(earlier) => {
                 jobs.bar.dec_length(1);
+                let mut summary = lock(&jobs.summary);
+                summary.left_out += 1;
+                summary.failed_before += u64::from(before.has_failed(earlier));
             }
         }
     }

@@ -33,14 +33,17 @@ impl Part {
         Some((part, name.len()))
     }
 
-    /// A placeholder of GNU parallel's for one of several lists of inputs that `text` begins
-    /// with, as in `{1}`, `{2/.}` and `{-1}`.
+    /// A placeholder that only GNU parallel knows and that `text` begins with, as in `{1}`,
+    /// `{2/.}`, `{-1}`, `{+}`, `{..}` and `{= s/a/b/ =}`.
     pub(super) fn of_parallel(text: &[u8]) -> Option<String> {
-        let end = text.iter().position(|byte| *byte == b'}')?;
-        let inner = text.get(..end)?.strip_prefix(b"{")?;
-        let is_it = inner.iter().all(|byte| b"0123456789-/.".contains(byte))
-            && inner.iter().any(u8::is_ascii_digit);
-        is_it.then(|| format!("{{{}}}", String::from_utf8_lossy(inner)))
+        let is_perl = text.starts_with(b"{=");
+        let end: &[u8] = if is_perl { b"=}" } else { b"}" };
+        let end = text.windows(end.len()).position(|found| found == end)? + end.len();
+        let name = text.get(..end)?;
+        let inner = name.strip_prefix(b"{")?.strip_suffix(b"}")?;
+        let is_it = inner.iter().all(|byte| b"0123456789-+/.#%".contains(byte));
+        let is_it = is_perl || is_it && Self::at(text).is_none();
+        is_it.then(|| String::from_utf8_lossy(name).into_owned())
     }
 
     /// True where each input of a job has its own.
@@ -118,6 +121,23 @@ mod tests {
                 String::from_utf8(found).expect("text")
             });
             assert_eq!(parts, expected, "{input:?}");
+        }
+        for text in [
+            "{+}",
+            "{..}",
+            "{/..}",
+            "{-1}",
+            "{2/.}",
+            "{0#}",
+            "{= s/}/x/ =}",
+        ] {
+            let found = Part::of_parallel(format!("{text} {{}}").as_bytes());
+            assert_eq!(found.as_deref(), Some(text));
+        }
+        for text in [
+            "{}", "{.}", "{//}", "{#}", "{%}", "{x}", "{a,b}", "{ 1 }", "{= x",
+        ] {
+            assert_eq!(Part::of_parallel(text.as_bytes()), None, "{text}");
         }
         assert_eq!(Part::at(b"{x}"), None);
         assert_eq!(Part::Number.of(b"a", 12, 3), b"12");

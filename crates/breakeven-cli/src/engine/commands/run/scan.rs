@@ -34,7 +34,7 @@ pub(crate) enum CommandError {
     )]
     InHereDocument,
     #[error(
-        "{0} is GNU parallel's: the input is {{}} here, and there is one list of them, so put several values into one input and take them apart in the command; `\\{0}` is no placeholder"
+        "{0} is GNU parallel's: here are {{}}, {{.}}, {{/}}, {{//}}, {{/.}}, {{#}} and {{%}}, of one list of inputs; take an input apart in the command, and put several values into one input; `\\{0}` is no placeholder"
     )]
     OfParallel(String),
     #[error("a placeholder is within $((…)); assign it to a variable before, as in n={{#}}")]
@@ -143,7 +143,7 @@ impl Scanner {
         Part::at(rest).filter(|_| !self.is_literal)
     }
 
-    /// Refuses `{1}`, `{2/.}` and the like, unless quoted as what a regular expression repeats.
+    /// Refuses `{1}`, `{..}`, `{= =}` and the like, unless quoted as what a regular expression repeats.
     fn refuse_parallels(&self, text: &[u8], rest: &[u8]) -> Result<(), CommandError> {
         let before = text.get(..text.len() - rest.len()).unwrap_or_default();
         let is_atom = |byte: &u8| byte.is_ascii_alphanumeric() || b"])}.\\*".contains(byte);

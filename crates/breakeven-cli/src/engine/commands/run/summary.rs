@@ -29,6 +29,8 @@ pub(super) struct Summary {
     pub(super) recalled: u64,
     /// Jobs that are in the joblog of an earlier run.
     pub(super) left_out: u64,
+    /// Those of them that failed there.
+    pub(super) failed_before: u64,
     /// Jobs of the joblog that are none of these.
     pub(super) unmatched: usize,
     /// Outputs that the spool keeps for the next run.
@@ -60,7 +62,7 @@ impl Summary {
     }
 
     pub(super) fn has_failed(&self) -> bool {
-        self.failed > 0
+        self.failed + self.failed_before > 0
     }
 
     /// It in lines.
@@ -85,6 +87,12 @@ impl Summary {
         if self.left_out > 0 {
             let left_out = jobs(self.left_out);
             lines.push(format!("{left_out} of an earlier run left out"));
+        }
+        if self.failed_before > 0 {
+            let failed = jobs(self.failed_before);
+            lines.push(format!(
+                "{failed} of them failed there: --resume-failed runs what failed again"
+            ));
         }
         if self.unmatched > 0 {
             let unmatched = jobs(self.unmatched as u64);

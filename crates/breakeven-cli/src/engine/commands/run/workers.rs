@@ -63,11 +63,15 @@ struct Threads<'b> {
 }
 
 impl<'b> Threads<'b> {
-    /// Starts as many as may run.
+    /// Starts each that does not run, once: one that finds nothing to do ends at once, perhaps
+    /// before the next is started.
     fn wake<'s>(&'s self, scope: &'s Scope<'s, 'b>) {
         let more = |live| (live < self.most).then_some(live + 1);
         let order = Ordering::SeqCst;
-        while self.live.fetch_update(order, order, more).is_ok() {
+        for _ in 0..self.most {
+            if self.live.fetch_update(order, order, more).is_err() {
+                return;
+            }
             let thread = std::thread::Builder::new();
             let started = thread.spawn_scoped(scope, move || self.run(scope));
             if started.is_err() {

@@ -13,7 +13,7 @@ use super::catalogue::ALL;
 use super::documents_tests::promtool;
 use super::name::{Kind, Metric, Unit};
 use super::*;
-use crate::engine::output::monitor::made_up::{core, gpu, program, programs, reading};
+use crate::engine::output::monitor::tests::made_up::{core, gpu, program, programs, reading};
 use crate::engine::programs::ProgramsReading;
 
 fn own() -> Own {

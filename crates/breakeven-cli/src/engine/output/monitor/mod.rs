@@ -4,11 +4,9 @@
 mod bar;
 mod cpu;
 mod gpu;
-#[cfg(test)]
-pub(crate) mod made_up;
 mod program;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::VecDeque;
 use std::io::Write;

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use ratatui::text::Line;
 
-use super::made_up::{gpu, nothing, program, programs, reading};
+pub(crate) mod made_up;
+
 use super::*;
+use made_up::{gpu, nothing, program, programs, reading};
 
 fn load(reading: Reading, programs: ProgramsReading, attached: Option<u32>) -> Load {
     let mut load = Load::new(
