@@ -54,7 +54,6 @@ const OFF: &[Off] = off![
     telling_pieces = 2,
     pieces_apart = 1.01,
     try_cost = 1.0,
-    look_part = 1.0,
     marks = 0,
     marks_cost = 0.0,
     shape_step = 1.0,

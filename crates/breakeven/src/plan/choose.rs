@@ -3,10 +3,13 @@
 //!
 //! `forecast` has the times, `weigh` what an objective makes of them, `tuning` the constants.
 
+use std::sync::Arc;
+
 use super::decision::{Aim, Basis, Decision, Outcome};
 use super::forecast::{asked_split, forecast, transfer_ns};
 use super::objective::{Goal, Objective};
 use super::orders::{Order, Orders};
+use super::pieces::{Further, pieces, row_ns};
 use super::rule::{ProfilingHeuristics, Stage, rule};
 use super::weigh::{Weighing, fastest};
 use super::{
@@ -340,9 +343,56 @@ fn explore(
         decision.basis = Basis::Exploration;
         return;
     }
-    if weighing.is_none() {
+    if weighing.is_none() && could_overlap(decision, costs, run_ns, tuning) {
+        decision.strategy = ExecutionStrategy::GpuOnly;
+        decision.basis = Basis::Exploration;
+        (decision.margin, decision.declined) = (None, None);
+        decision.orders = Orders {
+            by_prediction: true,
+            ..Orders::of(decision.strategy, tasks, costs.gpus.len())
+        };
+    } else if weighing.is_none() {
         watch_hindrance(decision, cpu, costs, run_ns, tuning, is_due);
     }
+}
+
+/// True if the one GPU of a split, alone, could be faster than it if pieces of the batch
+/// overlapped there, which only a batch of its own shows, and never did.
+fn could_overlap(
+    decision: &Decision,
+    costs: &OperationCosts,
+    run_ns: f64,
+    tuning: &Tuning,
+) -> bool {
+    let is_split = matches!(decision.strategy, ExecutionStrategy::Hybrid { .. });
+    let [gpu] = costs.gpus[..] else { return false };
+    let is_known = |shape: &Arc<Shape>| shape.spread <= tuning.most_spread;
+    let (Some(further), Some(alone_ns)) = (gpu.further(), decision.candidates[1].predicted_ns)
+    else {
+        return false;
+    };
+    let could_tell = gpu.cost.is_some_and(|cost| cost.tells_fixed())
+        && costs.shape.as_ref().is_some_and(is_known)
+        && pieces(0.5 * alone_ns, further, tuning) == 2;
+    // Three phases that take equally long.
+    let bottleneck = Some(1.0 / 3.0);
+    let best = Further {
+        is_told: true,
+        bottleneck,
+        ..further
+    };
+    let best_ns = row_ns(
+        pieces(alone_ns, best, tuning),
+        alone_ns,
+        further.launch_ns,
+        1.0 / 3.0,
+    );
+    is_split
+        && further.bottleneck.is_none()
+        && could_tell
+        && alone_ns - run_ns <= tuning.exploration_budget * costs.hindrance_absence.since_ns
+        && alone_ns <= 1.5 * run_ns
+        && best_ns <= (1.0 - tuning.least_gain) * run_ns
 }
 
 /// Has the GPUs of a split wait so that the CPU shows how far they hinder it, and where they

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | out of memory, never fits | half the span, down to one task, which the CPU does; the size that worked is remembered; where memory does not suffice for three single tasks in a row, the CPU does the rest |
 //! | refused input | half the span, down to the task that is refused, which the CPU does |
-//! | launch, other | the CPU does the span; after three in a row it does the rest, and nobody tries this device for a while |
+//! | launch, other | the CPU does the span; after three in a row, or one of a device that is tried, it does the rest, and nobody tries this device for a while |
 //! | compile, unsupported | the CPU does the rest; the operation does not try this device for a while |
 //! | lost, timeout, panic, wrong result, unavailable | the CPU does the rest; nobody tries this device for a while |
 //!
@@ -106,6 +106,7 @@ impl Schedule {
         self.flight_ended(index, span.range().start, now);
         let tasks = span.len();
         let gpu = &mut self.gpus[index];
+        let is_tried = gpu.is_tried();
         let record = &mut gpu.faults;
         match kind {
             DeviceErrorKind::OutOfMemory | DeviceErrorKind::NeverFits
@@ -144,7 +145,8 @@ impl Schedule {
             }
             DeviceErrorKind::Launch | DeviceErrorKind::Other => {
                 record.in_a_row += 1;
-                let leaves = record.in_a_row >= MOST_FAILURES;
+                // A device that is tried has no second launch.
+                let leaves = record.in_a_row >= MOST_FAILURES || is_tried;
                 self.give_up(index, span, leaves);
                 self.after(leaves.then_some(Standing::Quarantine), false)
             }

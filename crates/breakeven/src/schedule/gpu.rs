@@ -155,9 +155,12 @@ impl Gpu {
     }
 
     /// What the batch's further pieces added, as far as is known all that they take alone where
-    /// not all went as planned; none where it was not cut.
+    /// not all went as planned; none if it was not cut and could have been.
     pub(super) fn added(&self, tuning: &Tuning) -> Option<Added> {
-        let row = self.row?;
+        let Some(row) = self.row else {
+            // One launch at a time overlaps with nothing.
+            return (self.setup.depth == 1).then_some(Added::ALL);
+        };
         let seen = row.added(self.launches, self.last_end, tuning);
         let seen = seen.filter(|_| self.launches == self.successes);
         Some(seen.unwrap_or(Added::ALL))
@@ -271,8 +274,7 @@ impl Schedule {
     /// When a GPU that takes nothing now asks again.
     fn next_look(&self, now: Ns) -> Ns {
         let left = self.alone(self.free_work(0..self.gpu_end())).unwrap_or(0.0);
-        let tuning = self.setup.tuning;
-        now + (left * tuning.look_part).max(LEAST_LOOK)
+        now + left.max(LEAST_LOOK)
     }
 
     /// Notes a launch.

@@ -14,6 +14,8 @@ mod host;
 mod learning_tests;
 mod noise;
 #[cfg(test)]
+mod overlap_split_tests;
+#[cfg(test)]
 mod overlap_tests;
 mod scenario;
 mod simulate;
