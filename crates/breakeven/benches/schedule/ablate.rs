@@ -56,6 +56,7 @@ const OFF: &[Off] = off![
     try_cost = 1.0,
     marks = 0,
     marks_cost = 0.0,
+    look_part = 1.0,
     shape_step = 1.0,
     most_spread = -1.0,
     even = 1.0,

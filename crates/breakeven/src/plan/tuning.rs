@@ -123,6 +123,8 @@ tuning! {
     /// … and part of that time that a further launch may cost where it is not known whether
     /// pieces overlap there.
     try_cost: f64 = 0.015,
+    /// Part of the CPU's time for what is left after which a GPU that got nothing asks again.
+    look_part: f64 = 0.125,
     /// Times the predicted time from which a launch's prediction has failed.
     failed_prediction: f64 = 2.0,
     /// Most places in the middle of a batch that workers look at first …
