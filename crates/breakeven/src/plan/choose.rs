@@ -135,7 +135,7 @@ fn freely(
                 None => fastest(&mut decision, tuning.least_gain),
                 Some(weighing) => weighing.choose(&mut decision),
             }
-            decision.orders = Orders::of_model(&decision, costs, tasks, tuning);
+            decision.orders = orders_of_model(&decision, costs, tasks, tuning);
             if decision.basis == Basis::Model {
                 explore(&mut decision, cpu, costs, tasks, weighing.as_ref(), tuning);
             }
@@ -157,6 +157,71 @@ fn freely(
     }
     decision.batch_size = heuristics.batch_size(decision.strategy, tasks);
     Ok(decision)
+}
+
+/// The orders of a decision by the cost model.
+fn orders_of_model(
+    decision: &Decision,
+    costs: &OperationCosts,
+    tasks: usize,
+    tuning: &Tuning,
+) -> Orders {
+    let gpus = costs.gpus.len();
+    // A device that helps takes what the choice of an objective saves.
+    let is_aimed = decision.is_least() || decision.keeps_parts();
+    let is_shared = match decision.strategy {
+        ExecutionStrategy::Hybrid { .. } => !decision.keeps_parts(),
+        _ if is_aimed => false,
+        ExecutionStrategy::GpuOnly => cpu_could_help(decision, tuning),
+        _ => gpu_could_help(decision, costs, tasks as u64, tuning),
+    };
+    match is_shared {
+        true => Orders::all(gpus),
+        false => Orders {
+            by_prediction: true,
+            ..Orders::of(decision.strategy, tasks, gpus)
+        },
+    }
+}
+
+/// True if devices hinder each other so much that sharing makes the choice slower.
+fn sharing_hinders(decision: &Decision, costs: &OperationCosts) -> bool {
+    let [_, _, split] = &decision.candidates;
+    let times = split.predicted_ns.zip(decision.predicted_ns());
+    costs.cpu.is_some_and(|cpu| cpu.beside > 1.0)
+        && times.is_some_and(|(split, chosen)| split > chosen)
+}
+
+/// True if the CPU could help should a prediction without any measurement be wrong.
+fn cpu_could_help(decision: &Decision, tuning: &Tuning) -> bool {
+    let [cpu, gpu, _] = &decision.candidates;
+    let is_stated = cpu.evidence.min(gpu.evidence) == Evidence::Heuristic;
+    let times = cpu.predicted_ns.zip(gpu.predicted_ns);
+    // Of a ratio of two such times.
+    let most_off = tuning.most_off * tuning.most_off;
+    is_stated && times.is_some_and(|(cpu, gpu)| cpu <= most_off * gpu)
+}
+
+/// True if a GPU could help should the CPU be slower than predicted. One measured in launches
+/// of one size only would have to grow them at the batch's cost: it helps only if the CPU's
+/// cost, too, is known from tasks of another size only.
+fn gpu_could_help(
+    decision: &Decision,
+    costs: &OperationCosts,
+    tasks: u64,
+    tuning: &Tuning,
+) -> bool {
+    let [cpu, ..] = &decision.candidates;
+    let is_long = |ns: &f64| *ns >= tuning.worth_correcting_ns;
+    let predicted_ns = cpu.predicted_ns.filter(is_long);
+    let Some(cpu_ns) = predicted_ns.filter(|_| !sharing_hinders(decision, costs)) else {
+        return false;
+    };
+    let is_told = |gpu: &Cost| gpu.scale != 1.0 || tells_sizes(gpu, tasks);
+    let known = costs.gpus.iter().filter_map(|gpu| gpu.cost);
+    known
+        .filter(is_told)
+        .any(|gpu| gpu.predict_ns(1) <= 2.0 * cpu_ns)
 }
 
 /// A decision that was not left to be made: what the rule and the model say is
@@ -233,7 +298,7 @@ pub(crate) fn probe_tasks(tasks: usize, gpu: Option<&Cost>, tuning: &Tuning) -> 
 
 /// True where launches of two sizes were seen, or a larger one than was seen
 /// cannot be.
-pub(super) fn tells_sizes(cost: &Cost, tasks: u64) -> bool {
+fn tells_sizes(cost: &Cost, tasks: u64) -> bool {
     cost.tells_fixed() || 2.0 * cost.most_alike() > tasks as f64
 }
 

@@ -162,6 +162,12 @@ impl Decision {
         candidates.find(|candidate| candidate.strategy == self.strategy)
     }
 
+    /// True if nothing was measured before: every device begins, and the measured rates decide
+    /// the rest.
+    pub fn measures_all(&self) -> bool {
+        matches!(self.basis, Basis::Rule(_)) && self.orders.use_gpus()
+    }
+
     /// The decision while the power of these devices is still to be measured: all work.
     pub(crate) fn measure(&mut self, objective: Objective, devices: Vec<String>) {
         self.aim = Some(Box::new(Aim {
