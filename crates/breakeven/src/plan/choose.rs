@@ -518,3 +518,65 @@ fn alone_ns(cpu: &Cost, run_ns: f64, tuning: &Tuning) -> f64 {
 fn worker_ns(cpu: &Cost) -> f64 {
     cpu.per_task_ns * cpu.beside * cpu.at_once as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(fixed_ns: f64, per_task_ns: f64, at_once: usize) -> Cost {
+        Cost {
+            fixed_ns,
+            per_task_ns,
+            at_once,
+            beside: 1.0,
+            transfer_ns: 0.0,
+            fewest: 100,
+            most: 4_000,
+            scale: 1.0,
+            is_launch_told: false,
+            is_bound: false,
+            observations: 10,
+        }
+    }
+
+    /// Two workers of 40 µs a task, and a card of 4.7 µs whose copies may overlap its work.
+    #[test]
+    fn a_card_of_a_split_is_tried_alone_once_to_see_whether_pieces_overlap() {
+        let machine = Machine::from_toml("cores = 2\n[[gpu]]\nname = \"card\"").expect("one");
+        let workload = WorkloadProfile::from_task_count(4_000);
+        let decided = |bottleneck| {
+            let gpu = GpuCosts {
+                cost: Some(measured(15_000.0, 4_700.0, 1)),
+                bottleneck,
+                ..GpuCosts::default()
+            };
+            let shape = Shape {
+                spread: 0.0,
+                ..Shape::default()
+            };
+            let costs = OperationCosts {
+                cpu: Some(measured(0.0, 20_000.0, 2)),
+                gpus: vec![gpu],
+                shape: Some(Arc::new(shape)),
+                hindrance_absence: Absence {
+                    since_ns: 1e9,
+                    tries: 0,
+                },
+                ..OperationCosts::default()
+            };
+            let heuristics = ProfilingHeuristics::default();
+            decide(&workload, &machine, &heuristics, &costs).expect("a decision")
+        };
+        let unknown = decided(None);
+        assert_eq!(unknown.strategy, ExecutionStrategy::GpuOnly);
+        assert_eq!(unknown.basis, Basis::Exploration);
+        assert_eq!(unknown.orders.cpu, Order::Nothing);
+        // Nothing overlaps: the split is better, and no batch is spent on that any more.
+        let serial = decided(Some(1.0));
+        assert!(matches!(serial.strategy, ExecutionStrategy::Hybrid { .. }));
+        // Three equal phases overlap: the card alone is.
+        let overlaps = decided(Some(1.0 / 3.0));
+        assert_eq!(overlaps.basis, Basis::Model);
+        assert_eq!(overlaps.strategy, ExecutionStrategy::GpuOnly);
+    }
+}

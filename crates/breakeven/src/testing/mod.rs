@@ -14,8 +14,6 @@ mod host;
 mod learning_tests;
 mod noise;
 #[cfg(test)]
-mod overlap_split_tests;
-#[cfg(test)]
 mod overlap_tests;
 mod scenario;
 mod simulate;
