@@ -9,7 +9,7 @@ use super::decision::{Aim, Basis, Decision, Outcome};
 use super::forecast::{asked_split, forecast, transfer_ns};
 use super::objective::{Goal, Objective};
 use super::orders::{Order, Orders};
-use super::pieces::{Further, pieces, row_ns};
+use super::pieces::{Further, in_pieces_ns, pieces};
 use super::rule::{ProfilingHeuristics, Stage, rule};
 use super::weigh::{Weighing, fastest};
 use super::{
@@ -177,10 +177,7 @@ fn orders_of_model(
     };
     match is_shared {
         true => Orders::all(gpus),
-        false => Orders {
-            by_prediction: true,
-            ..Orders::of(decision.strategy, tasks, gpus)
-        },
+        false => Orders::predicted(decision.strategy, tasks, gpus),
     }
 }
 
@@ -412,10 +409,7 @@ fn explore(
         decision.strategy = ExecutionStrategy::GpuOnly;
         decision.basis = Basis::Exploration;
         (decision.margin, decision.declined) = (None, None);
-        decision.orders = Orders {
-            by_prediction: true,
-            ..Orders::of(decision.strategy, tasks, costs.gpus.len())
-        };
+        decision.orders = Orders::predicted(decision.strategy, tasks, costs.gpus.len());
     } else if weighing.is_none() {
         watch_hindrance(decision, cpu, costs, run_ns, tuning, is_due);
     }
@@ -429,35 +423,29 @@ fn could_overlap(
     run_ns: f64,
     tuning: &Tuning,
 ) -> bool {
-    let is_split = matches!(decision.strategy, ExecutionStrategy::Hybrid { .. });
     let [gpu] = costs.gpus[..] else { return false };
-    let is_known = |shape: &Arc<Shape>| shape.spread <= tuning.most_spread;
+    let is_split = matches!(decision.strategy, ExecutionStrategy::Hybrid { .. });
+    if !is_split || gpu.bottleneck.is_some() {
+        return false;
+    }
     let (Some(further), Some(alone_ns)) = (gpu.further(), decision.candidates[1].predicted_ns)
     else {
         return false;
     };
+    let repeats = |shape: &Arc<Shape>| shape.repeats(tuning);
     let could_tell = gpu.cost.is_some_and(|cost| cost.tells_fixed())
-        && costs.shape.as_ref().is_some_and(is_known)
+        && costs.shape.as_ref().is_some_and(repeats)
         && pieces(0.5 * alone_ns, further, tuning) == 2;
     // Three phases that take equally long.
-    let bottleneck = Some(1.0 / 3.0);
     let best = Further {
         is_told: true,
-        bottleneck,
+        bottleneck: Some(1.0 / 3.0),
         ..further
     };
-    let best_ns = row_ns(
-        pieces(alone_ns, best, tuning),
-        alone_ns,
-        further.launch_ns,
-        1.0 / 3.0,
-    );
-    is_split
-        && further.bottleneck.is_none()
-        && could_tell
+    could_tell
         && alone_ns - run_ns <= tuning.exploration_budget * costs.hindrance_absence.since_ns
         && alone_ns <= 1.5 * run_ns
-        && best_ns <= (1.0 - tuning.least_gain) * run_ns
+        && in_pieces_ns(alone_ns, best, tuning) <= (1.0 - tuning.least_gain) * run_ns
 }
 
 /// Has the GPUs of a split wait so that the CPU shows how far they hinder it, and where they

@@ -8,7 +8,7 @@
 //! Costs that follow from the rates of a machine know how much of the work is parallel.
 //! Its sequential part is one device's as a whole, so a split cannot end before that.
 
-use super::pieces::{pieces, row_ns};
+use super::pieces::in_pieces_ns;
 use super::{Candidate, Cost, Evidence, ExecutionStrategy, OperationCosts, Tuning};
 use crate::workload::WorkloadProfile;
 
@@ -84,13 +84,8 @@ pub(super) fn transfer_ns(tasks: usize, costs: &OperationCosts) -> Option<f64> {
 /// pieces of it.
 fn in_pieces(ns: f64, costs: &OperationCosts, tuning: &Tuning) -> f64 {
     let [gpu] = costs.gpus[..] else { return ns };
-    let (Some(further), Some(bottleneck)) = (gpu.further(), gpu.bottleneck) else {
-        return ns;
-    };
-    match pieces(ns, further, tuning) {
-        1 => ns,
-        pieces => row_ns(pieces, ns, further.launch_ns, bottleneck),
-    }
+    let further = gpu.further();
+    further.map_or(ns, |further| in_pieces_ns(ns, further, tuning))
 }
 
 /// How good predictions by these costs are.

@@ -51,6 +51,14 @@ impl Orders {
         }
     }
 
+    /// Those of a strategy that a prediction chose.
+    pub(super) fn predicted(strategy: ExecutionStrategy, tasks: usize, gpus: usize) -> Self {
+        Self {
+            by_prediction: true,
+            ..Self::of(strategy, tasks, gpus)
+        }
+    }
+
     /// Every device works, and the measured rates decide who does how much.
     pub(crate) fn all(gpus: usize) -> Self {
         Self {

@@ -16,6 +16,17 @@ pub(crate) fn row_ns(pieces: usize, alone_ns: f64, launch_ns: f64, bottleneck: f
     pieces * launch_ns + work / pieces + (1.0 - pieces.recip()) * bottleneck * work
 }
 
+/// Time of a batch cut into the pieces that pay, ns, that takes `alone_ns` in one launch.
+pub(super) fn in_pieces_ns(alone_ns: f64, further: Further, tuning: &Tuning) -> f64 {
+    let Some(bottleneck) = further.bottleneck else {
+        return alone_ns;
+    };
+    match pieces(alone_ns, further, tuning) {
+        1 => alone_ns,
+        pieces => row_ns(pieces, alone_ns, further.launch_ns, bottleneck),
+    }
+}
+
 /// What is known of what a further piece adds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Further {

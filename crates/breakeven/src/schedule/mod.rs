@@ -194,9 +194,8 @@ impl Schedule {
 
     /// True where it is known from other batches where the work lies.
     fn knows_shape(&self) -> bool {
-        let most = self.setup.tuning.most_spread;
         let shape = self.setup.shape.as_ref();
-        shape.is_some_and(|shape| shape.spread <= most)
+        shape.is_some_and(|shape| shape.repeats(self.setup.tuning))
     }
 
     /// Whether the CPU takes part in what the GPUs could do.

@@ -14,8 +14,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use breakeven_profile::file::in_words;
-use breakeven_profile::file::{TEMPORARY_PREFIX, replace};
+use breakeven_profile::file::{TEMPORARY_PREFIX, in_words, replace};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

@@ -21,11 +21,16 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// True if batches keep to it: it is known where the work of the next one lies.
+    pub(crate) fn repeats(&self, tuning: &Tuning) -> bool {
+        self.spread <= tuning.most_spread
+    }
+
     /// True where it is known that all places have about the same work.
     pub(crate) fn is_even(&self, tuning: &Tuning) -> bool {
         let least = self.places.iter().copied().fold(f32::INFINITY, f32::min);
         let most = self.places.iter().copied().fold(0.0, f32::max);
-        self.spread <= tuning.most_spread && most <= tuning.even * least
+        self.repeats(tuning) && most <= tuning.even * least
     }
 
     /// How far tasks differ ([`Shape::tail`]), as far as a batch has told.
@@ -113,7 +118,7 @@ impl Remembered {
                 false => 0.0,
             };
             self.agreement += part(1) * (slope - self.agreement);
-            if self.shape.spread <= tuning.most_spread {
+            if self.shape.repeats(tuning) {
                 self.keep_levels(seen, &mut values);
             }
         }
