@@ -309,3 +309,56 @@ impl Interval {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::execute::Share;
+    use std::{fs, thread};
+
+    #[test]
+    fn what_an_operation_draws_is_what_is_drawn_above_idle() {
+        let root = tempfile::tempdir().unwrap();
+        let zone = root.path().join("sys/class/powercap/intel-rapl:0");
+        fs::create_dir_all(&zone).unwrap();
+        let write = |name: &str, text: String| fs::write(zone.join(name), text).unwrap();
+        write("name", "package-0".to_owned());
+        write("max_energy_range_uj", "262143328850".to_owned());
+        write("energy_uj", "0".to_owned());
+        let ledger = Ledger {
+            meter: Arc::new(EnergyMeter::of_files(root.path())),
+            idle: IdlePower {
+                watts: vec![(EnergyDomain::Cpu, Ok(10.0))],
+                over: Duration::from_millis(200),
+            },
+            least: Duration::from_millis(1),
+            state: Mutex::default(),
+        };
+        let costs = Costs::new();
+        ledger.begins("drawn", 8);
+        let began = Instant::now();
+        thread::sleep(Duration::from_millis(20));
+        let took = began.elapsed();
+        // 50 W above the idle 10 W for as long as two workers were busy for half the time.
+        let joules = took.as_secs_f64() * (10.0 + 0.5 * 50.0);
+        write("energy_uj", format!("{:.0}", joules * 1e6));
+        let counts = Counts {
+            cpu: Share {
+                busy: took,
+                ..Share::default()
+            },
+            ..Counts::default()
+        };
+        let batch = Measured {
+            took,
+            counts: &counts,
+            names: &[],
+            workers: 2,
+        };
+        ledger.ended(Some(&batch), Some(&costs), &OnceLock::new());
+        let watts = costs.lookup("drawn", 8, &[""; 0], 2).cpu_watts;
+        let watts = watts.expect("it was measured");
+        // The time that goes by before the batch ends is idle.
+        assert!((30.0..=50.01).contains(&watts), "{watts}");
+    }
+}
