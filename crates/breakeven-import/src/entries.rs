@@ -16,7 +16,14 @@ pub(crate) struct Entries<T> {
 }
 
 /// Keys of an entry's name in the formats that are read.
-const NAMES: &str = "name fullname benchmark command FullName tag";
+const NAMES: [&str; 6] = [
+    "name",
+    "fullname",
+    "benchmark",
+    "command",
+    "FullName",
+    "tag",
+];
 
 impl<T> Entries<T> {
     /// Those that could be read; the others are noted.
@@ -37,7 +44,7 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Entries<T> {
         let all: Vec<Value> = Deserialize::deserialize(deserializer)?;
         let (mut read, mut left_out) = (Vec::new(), Vec::new());
         for (number, entry) in (1..).zip(all) {
-            let name = NAMES.split(' ').find_map(|key| entry.get(key)?.as_str());
+            let name = NAMES.iter().find_map(|key| entry.get(key)?.as_str());
             let name = name.map_or_else(String::new, |name| format!(", {name}"));
             let (whats, wrong) = match lenient(entry) {
                 Ok((entry, odd)) => {

@@ -21,6 +21,12 @@ pub(crate) struct Lenient<R> {
     held: Vec<u8>,
     position: [usize; 2],
     mended: Mended,
+    /// Leaves a word that is not JSON out of its list, where it would be `null`.
+    shortens_lists: bool,
+    /// The brackets that are open.
+    open: Vec<u8>,
+    /// Everything in this list so far was left out.
+    is_still_empty: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -43,7 +49,17 @@ impl<R: BufRead> Lenient<R> {
             held: Vec::new(),
             position: [1, 1],
             mended,
+            shortens_lists: false,
+            open: Vec::new(),
+            is_still_empty: false,
         }
+    }
+
+    /// Leaves a word that is not JSON out of its list: for lists of times, in which places
+    /// mean nothing.
+    pub(crate) fn shortening_lists(mut self) -> Self {
+        self.shortens_lists = true;
+        self
     }
 
     fn push(&mut self, bytes: &[u8]) {
@@ -65,6 +81,7 @@ impl<R: BufRead> Lenient<R> {
     fn step(&mut self, bytes: &[u8], before: &[u8]) -> usize {
         let byte = bytes[0];
         match self.state {
+            State::Between if byte == b',' && self.is_still_empty => self.push(b" "),
             State::Between if byte == b',' => {
                 self.held.push(byte);
                 self.state = State::Comma;
@@ -75,12 +92,20 @@ impl<R: BufRead> Lenient<R> {
             }
             State::Between => {
                 self.push(&[byte]);
-                if byte == b'"' {
-                    self.state = State::Text;
+                self.is_still_empty &= byte.is_ascii_whitespace();
+                match byte {
+                    b'"' => self.state = State::Text,
+                    b'[' | b'{' => self.open.push(byte),
+                    b']' | b'}' => drop(self.open.pop()),
+                    _ => {}
                 }
             }
             State::Comma if byte.is_ascii_whitespace() && self.held.len() < LONGEST => {
                 self.held.push(byte);
+            }
+            State::Comma if !ends_word(byte) => {
+                self.state = State::Word;
+                return 0;
             }
             State::Comma => {
                 if matches!(byte, b',' | b']' | b'}') {
@@ -93,7 +118,7 @@ impl<R: BufRead> Lenient<R> {
             State::Word => {
                 let end = bytes.iter().position(|byte| ends_word(*byte));
                 let word = &bytes[..end.unwrap_or(bytes.len())];
-                let room = LONGEST - self.held.len();
+                let room = 2 * LONGEST - self.held.len();
                 self.held.extend_from_slice(&word[..word.len().min(room)]);
                 if end.is_some() {
                     self.end_word(before);
@@ -130,15 +155,29 @@ impl<R: BufRead> Lenient<R> {
         1
     }
 
-    /// Passes on a number or a word that JSON has, or `null` in its place.
+    /// Passes on a number or a word that JSON has, `null` in its place, or nothing.
     fn end_word(&mut self, before: &[u8]) {
-        if serde_json::from_slice::<Value>(&self.held).is_err() {
-            self.found("not JSON and read as missing", &self.held, before);
-            // As long as the word, so that places stay right.
-            let length = self.held.len();
-            self.held.splice(.., *b"null");
-            self.held.resize(length.max(4), b' ');
+        // Behind a comma and white space.
+        let start = self.held.iter().position(|byte| !ends_word(*byte));
+        let start = start.unwrap_or_default();
+        let is_json = serde_json::from_slice::<Value>(&self.held[start..]).is_ok();
+        let is_left_out = !is_json && self.shortens_lists && self.open.last() == Some(&b'[');
+        if !is_json {
+            self.found("not JSON and read as missing", &self.held[start..], before);
         }
+        // As long as the word, so that places stay right.
+        if is_left_out {
+            let is_seen = |byte: &&mut u8| !byte.is_ascii_whitespace();
+            self.held
+                .iter_mut()
+                .filter(is_seen)
+                .for_each(|byte| *byte = b' ');
+        } else if !is_json {
+            let length = self.held.len();
+            self.held.splice(start.., *b"null");
+            self.held.resize(length.max(start + 4), b' ');
+        }
+        self.is_still_empty = is_left_out && start == 0;
         self.release(State::Between);
     }
 
@@ -232,6 +271,10 @@ mod tests {
     use crate::utf8::Utf8;
 
     fn read(text: &[u8]) -> (String, Vec<String>) {
+        read_as(text, false)
+    }
+
+    fn read_as(text: &[u8], shortens_lists: bool) -> (String, Vec<String>) {
         let mut by_chunks = None;
         // The same whatever the reader gives at a time.
         for size in [1, 2, 3, 7, 1_000] {
@@ -240,6 +283,7 @@ mod tests {
             let reader = io::BufReader::with_capacity(size, reader);
             let mut read = String::new();
             let mut lenient = Lenient::of(reader, mended.clone());
+            lenient.shortens_lists = shortens_lists;
             lenient.read_to_string(&mut read).expect("a text");
             let mut notes = Notes::default();
             mended.into_notes(&mut notes);
@@ -265,6 +309,16 @@ mod tests {
             notes,
             [r#""NaN" is not JSON and read as missing (5 in all)"#]
         );
+    }
+
+    #[test]
+    fn a_list_of_times_is_shorter_without_what_is_no_number() {
+        let text = b"{\"a\": [NaN , inf,\n1, NaN,2,NaN], \"b\": NaN, \"c\": [nan], \"d\": [[NaN, {\"e\": NaN}], NaN]}";
+        let (read, notes) = read_as(text, true);
+        let expected = "{\"a\": [          \n1     ,2    ], \"b\": null, \"c\": [   ], \"d\": [[     {\"e\": null}]     ]}";
+        assert_eq!(read, expected);
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        assert!(serde_json::from_str::<Value>(&read).is_ok());
     }
 
     #[test]

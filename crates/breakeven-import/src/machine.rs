@@ -22,20 +22,25 @@ pub(crate) fn count(metadata: &Value, pointer: &str) -> Option<u64> {
 /// The operating system, as in `linux`, of a name or version such as
 /// `Ubuntu 22.04.3 LTS (Jammy Jellyfish)`.
 pub(crate) fn os(name: impl AsRef<str>) -> Option<String> {
-    const SYSTEMS: [(&str, &str); 3] = [
-        ("darwin macos", "macos"),
-        ("windows win32", "windows"),
-        ("linux ubuntu debian fedora alpine centos suse", "linux"),
+    const SYSTEMS: [(&[&str], &str); 3] = [
+        (&["darwin", "macos"], "macos"),
+        (&["windows", "win32"], "windows"),
+        (
+            &[
+                "linux", "ubuntu", "debian", "fedora", "alpine", "centos", "suse",
+            ],
+            "linux",
+        ),
     ];
     known(name.as_ref(), SYSTEMS, |name, word| name.contains(word))
 }
 
 /// The instruction set architecture, as in `x86_64`.
 pub(crate) fn arch(name: impl AsRef<str>) -> Option<String> {
-    const ARCHITECTURES: [(&str, &str); 3] = [
-        ("amd64 x64 x86_64 x86-64", "x86_64"),
-        ("arm64 aarch64", "aarch64"),
-        ("386 i686", "x86"),
+    const ARCHITECTURES: [(&[&str], &str); 3] = [
+        (&["amd64", "x64", "x86_64", "x86-64"], "x86_64"),
+        (&["arm64", "aarch64"], "aarch64"),
+        (&["386", "i686"], "x86"),
     ];
     known(name.as_ref(), ARCHITECTURES, |name, word| name == word)
 }
@@ -71,9 +76,9 @@ pub(crate) fn utc_of_ms(ms: f64) -> Option<String> {
 }
 
 /// The word for what one of several is in the name; without one the name.
-fn known(name: &str, words: [(&str, &str); 3], is: fn(&str, &str) -> bool) -> Option<String> {
+fn known(name: &str, words: [(&[&str], &str); 3], is: fn(&str, &str) -> bool) -> Option<String> {
     let name = name.trim().to_lowercase();
-    let is_one = |all: &str| all.split(' ').any(|word| is(&name, word));
+    let is_one = |all: &[&str]| all.iter().any(|word| is(&name, word));
     match words.into_iter().find(|(all, _)| is_one(all)) {
         Some((_, word)) => Some(word.to_owned()),
         None => (!name.is_empty()).then_some(name),

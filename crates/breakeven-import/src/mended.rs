@@ -35,11 +35,6 @@ impl Mended {
         all.push((what, format!("{found:?}"), behind(position, before), 1));
     }
 
-    /// True if anything was mended.
-    pub(crate) fn is_something(&self) -> bool {
-        !self.0.borrow().found.is_empty()
-    }
-
     /// Reading stopped before the end of the file, for this reason.
     pub(crate) fn stop(&self, reason: FileError) {
         self.0.borrow_mut().stopped.get_or_insert(reason);

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use breakeven_profile::file::{self, FileError, FileErrorKind};
 use breakeven_profile::profile::Profile;
-use serde_json::Value;
 
 pub use crate::format::Options;
 use crate::format::{Format, IMPORTERS, Importer};
@@ -94,7 +93,7 @@ fn of(source: Source, options: &Options) -> Result<Imported, FileError> {
 fn profile(source: Source) -> Result<Profile, FileError> {
     let path = source.path().to_owned();
     if is_profile(&source) {
-        return own(source, &path);
+        return file::read_from(source.into_json_of_times()?, path);
     }
     let is_table = |end: &str| ["csv", "tsv", "jsonl", "ndjson"].contains(&end);
     let told = if source.is_folder() {
@@ -107,38 +106,6 @@ fn profile(source: Source) -> Result<Profile, FileError> {
         return file::read_from(source.into_all(), path);
     };
     Err(FileError::new(FileErrorKind::NotAProfile, told))
-}
-
-/// Reads a profile, without what stands in its lists and is no JSON, such as NaN.
-fn own(source: Source, path: &Path) -> Result<Profile, FileError> {
-    let mended = source.mended();
-    let mut text = Vec::new();
-    let read = source.into_json()?.read_to_end(&mut text);
-    read.map_err(|reason| FileError::io("cannot be read", &reason).at_path(path))?;
-    file::read_from(&text[..], path).or_else(|error| {
-        let document = serde_json::from_slice(&text).ok();
-        let Some(mut document) = document.filter(|_| mended.is_something()) else {
-            return Err(error);
-        };
-        drop_nulls(&mut document);
-        // The places of this error are those of the file, its line and column are not.
-        file::read_from(document.to_string().as_bytes(), path).map_err(|again| {
-            let place = again.place().unwrap_or_default();
-            FileError::new(again.kind(), again.message()).at_place(place)
-        })
-    })
-}
-
-/// Takes nulls out of all lists.
-fn drop_nulls(value: &mut Value) {
-    match value {
-        Value::Array(list) => {
-            list.retain(|entry| !entry.is_null());
-            list.iter_mut().for_each(drop_nulls);
-        }
-        Value::Object(map) => map.values_mut().for_each(drop_nulls),
-        _ => {}
-    }
 }
 
 fn is_profile(source: &Source) -> bool {

@@ -162,9 +162,18 @@ impl Source {
 
     /// All of it as JSON.
     pub(crate) fn into_json(self) -> Result<impl BufRead, FileError> {
-        let mended = self.mended();
-        let json = Lenient::of(self.into_reader()?, mended);
+        let json = self.into_lenient()?;
         Ok(BufReader::with_capacity(64 * 1024, json))
+    }
+
+    /// All of it as JSON whose lists are shorter without what is not JSON in them.
+    pub(crate) fn into_json_of_times(self) -> Result<impl Read, FileError> {
+        self.into_lenient().map(Lenient::shortening_lists)
+    }
+
+    fn into_lenient(self) -> Result<Lenient<impl BufRead>, FileError> {
+        let mended = self.mended();
+        Ok(Lenient::of(self.into_reader()?, mended))
     }
 
     /// All of it as a text, for formats whose files are small.

@@ -55,38 +55,42 @@ pub(super) struct Joblog {
     file: File,
 }
 
-/// Jobs of a joblog that are not run again: what tells their command lines apart, and their
-/// numbers; and the numbers of those that failed.
+/// Jobs of a joblog that are not run again.
 #[derive(Debug, Default)]
-pub(super) struct Before(BTreeSet<(u64, u64)>, BTreeSet<u64>);
+pub(super) struct Before {
+    /// Of each job the hash of its command line, and its number.
+    jobs: BTreeSet<(u64, u64)>,
+    /// The numbers of those that failed.
+    failed: BTreeSet<u64>,
+}
 
 impl Before {
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.jobs.len()
     }
 
     /// The numbers of the jobs.
     pub(super) fn numbers(&self) -> BTreeSet<u64> {
-        self.0.iter().map(|(_, number)| *number).collect()
+        self.jobs.iter().map(|(_, number)| *number).collect()
     }
 
     /// True if a job failed, by its number.
     pub(super) fn has_failed(&self, number: u64) -> bool {
-        self.1.contains(&number)
+        self.failed.contains(&number)
     }
 
     /// Takes out a job with one of these command lines, the one of that number if there is
     /// one; the number that it had.
     pub(super) fn take(&mut self, number: u64, commands: &[Vec<u8>]) -> Option<u64> {
         let keys: Vec<u64> = commands.iter().map(|command| key(command)).collect();
-        if keys.iter().any(|key| self.0.remove(&(*key, number))) {
+        if keys.iter().any(|key| self.jobs.remove(&(*key, number))) {
             return Some(number);
         }
         let mut found = keys
             .iter()
-            .flat_map(|key| self.0.range((*key, 0)..=(*key, u64::MAX)));
+            .flat_map(|key| self.jobs.range((*key, 0)..=(*key, u64::MAX)));
         let found = *found.next()?;
-        self.0.remove(&found);
+        self.jobs.remove(&found);
         Some(found.1)
     }
 }
@@ -232,11 +236,11 @@ fn read(file: &File, path: &Path, resume: Resume) -> Result<(Before, u64), Joblo
             continue;
         };
         if is_success || resume == Resume::Ended {
-            before.0.insert((key(command), number));
+            before.jobs.insert((key(command), number));
         }
         match is_success {
-            true => before.1.remove(&number),
-            false => before.1.insert(number),
+            true => before.failed.remove(&number),
+            false => before.failed.insert(number),
         };
     }
     Ok((before, end))
@@ -292,7 +296,10 @@ mod tests {
             ("echo 'x y'", 4),
         ];
         let keys = jobs.map(|(command, number)| (key(command.as_bytes()), number));
-        let mut before = Before(keys.into_iter().collect(), BTreeSet::new());
+        let mut before = Before {
+            jobs: keys.into_iter().collect(),
+            ..Before::default()
+        };
         let mut take = |number, command: &str| before.take(number, &[command.as_bytes().to_vec()]);
         assert_eq!(take(3, "echo a"), Some(3));
         assert_eq!(take(2, "echo a"), Some(1));
