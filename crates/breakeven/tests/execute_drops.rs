@@ -166,7 +166,7 @@ fn outputs_of_a_call_of_several_tasks_that_gave_too_few_go_one_by_one() {
     let manager = StrategyManager::cpu_only(cpu());
     let failed = error_of(&alive, || {
         let batch = manager.operation("too few");
-        batch.execute_batched(tasks(), |tasks| {
+        batch.execute_batches(tasks(), |tasks| {
             let outputs = tasks.iter().skip(1).map(|_| Loud::new(&alive));
             Ok::<_, String>(outputs.collect())
         })

@@ -8,7 +8,7 @@ mod chains_measured;
 mod device;
 mod execute;
 mod execute_async;
-mod execute_batched;
+mod execute_batches;
 mod execute_broken;
 mod execute_drops;
 mod execute_edges;

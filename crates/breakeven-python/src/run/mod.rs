@@ -245,7 +245,7 @@ impl Run {
         }
         let tasks: Vec<usize> = (0..source.tasks()).collect();
         let outcome = match (options.batched, options.each) {
-            (true, _) => batch.execute_batched(&tasks, |tasks: &[usize]| {
+            (true, _) => batch.execute_batches(&tasks, |tasks: &[usize]| {
                 gate.pass(|| self.call_batched(tasks))
             }),
             (false, false) => batch.execute(&tasks, |task| gate.pass(|| self.call(*task))),

@@ -85,13 +85,13 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
 
     /// As [`execute`](Self::execute), for a function that does several tasks a call and
     /// gives an output for each, such as one that is vectorised over a slice. It gets tasks
-    /// that lie side by side, as many as take about a millisecond; where the CPU has all, a
-    /// worker's whole part.
+    /// that lie side by side: one at first, and more until a call's own cost is no more than
+    /// a twentieth of its time. What a call costs is remembered.
     ///
     /// # Errors
     ///
     /// As `execute`; the index is that of the first task of the call that failed.
-    pub fn execute_batched<I, T, E, F>(
+    pub fn execute_batches<I, T, E, F>(
         self,
         tasks: impl AsRef<[I]>,
         process_batch: F,
@@ -106,6 +106,27 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
     {
         let function = Batched(process_batch);
         self.run_tasks::<I, T, E, Batched<F>, FailFast>(tasks, function, false)
+    }
+
+    /// As [`execute_batches`](Self::execute_batches), for a function that cannot fail.
+    ///
+    /// # Errors
+    ///
+    /// As `execute_batches`.
+    pub fn map_batches<I, T, F>(
+        mut self,
+        tasks: impl AsRef<[I]>,
+        function: F,
+    ) -> Result<ExecutionResult<T>, ExecuteError<Infallible>>
+    where
+        I: Sync,
+        T: Send,
+        F: Fn(&[I]) -> Vec<T> + Sync,
+        G: GpuExecutor<I, T>,
+        V: Verify<T>,
+    {
+        self.operation.get_or_insert(std::any::type_name::<F>());
+        self.execute_batches(tasks, move |piece| Ok(function(piece)))
     }
 
     /// Runs the tasks, and drops what the call was given.
@@ -138,6 +159,10 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
             let lanes = self.lanes(&work, &self.verify);
             let lanes: Vec<&dyn Lane> = lanes.iter().map(|lane| lane as &dyn Lane).collect();
             let usual = WorkloadProfile::from_task_size(tasks.len(), size_of::<I>(), 100.0);
+            if F::IS_CALL {
+                // What a call costs is worth knowing without a GPU too.
+                self.manager.shared.model(self.manager.slots.is_empty());
+            }
             let question = self.question(operation, self.profile(usual), &lanes)?;
             let check = Check::of(&self.verify)?;
             let ended = self.request(&question, &work, check, each)?.run();

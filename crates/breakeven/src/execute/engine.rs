@@ -17,6 +17,10 @@ use crate::error::{DeviceError, DeviceErrorKind, Error};
 use crate::locked;
 use crate::schedule::{After, GpuTurn, Ns, Schedule, Span, until_look};
 
+/// How often a worker looks up from its span, ns: whether the batch was stopped, and whether
+/// others have nothing to do.
+const LOOK: Ns = 100_000.0;
+
 /// Time between two looks of the caller at the deadline and the cancellation.
 const LONGEST_LOOK: Duration = Duration::from_millis(1);
 
@@ -192,8 +196,8 @@ impl<'b> Engine<'b> {
         let start = span.range().start;
         let recording = self.record.as_ref().map(SpanRecord::cpu);
         let began = Instant::now();
-        let (mut left, mut chunk, mut done) = (Some(span), 1, 0);
-        let look = self.work.look().as_nanos() as f64;
+        let (mut left, mut done) = (Some(span), 0);
+        let mut chunk = if self.work.is_call() { usize::MAX } else { 1 };
         let mut gives = false;
         let mut took = Duration::ZERO;
         while let Some(span) = left.take_if(|_| !gives) {
@@ -203,7 +207,7 @@ impl<'b> Engine<'b> {
             left = rest;
             took = began.elapsed();
             let each = took.as_nanos() as f64 / done.max(1) as f64;
-            chunk = until_look(chunk, look, each);
+            chunk = until_look(chunk, LOOK, each);
             if left.is_none() {
                 // The schedule first: who counts last may end the batch.
                 self.did(start, done, took, None);

@@ -11,9 +11,7 @@ use super::result::{Stop, TaskError};
 use super::slots::{Parts, Slots};
 use super::tasks::first_of;
 use super::tensor_device::{TensorDevice, TensorFlight};
-use super::work::{
-    Flight, LOOK_OF_CALLS, Lane, Ran, StopSign, Work, agreed, message, moved, wrong,
-};
+use super::work::{Flight, Lane, Ran, StopSign, Work, agreed, message, moved, wrong};
 use crate::error::{DeviceError, Error};
 use crate::hardware::Fact;
 use crate::locked;
@@ -103,8 +101,8 @@ impl<O: Operator + ?Sized> Work for Items<'_, O> {
         Ran::Failed
     }
 
-    fn look(&self) -> Duration {
-        LOOK_OF_CALLS
+    fn is_call(&self) -> bool {
+        true
     }
 
     /// A stop ends the batch: there is no half of a tensor.

@@ -21,13 +21,16 @@ use super::work::{Lane, Work};
 use crate::error::{DeviceError, Error};
 use crate::locked;
 use crate::plan::{Learned, Order, Tuning};
-use crate::schedule::{GpuTurn, Schedule, Setup, Standing, until_look};
+use crate::schedule::{GpuTurn, Ns, Schedule, Setup, Standing, until_look};
 use crate::store::saver;
 
 /// For how long a worker that waits for a device sleeps between two looks for work of
 /// its pool.
 const SHORTEST_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(1);
+
+/// Time between two looks where an operator shares out what it is given itself, ns.
+const LOOK_OF_ITEMS: Ns = 1e6;
 
 /// Batches on one worker's stack, each waiting for its device, that the worker takes
 /// from its pool at once; beyond, it does so only where nothing happened for a while.
@@ -84,7 +87,7 @@ impl Request<'_> {
             Some(error) => engine.end(Ending::Device(error)),
             None if drives => self.drive(&engine, &start),
             None if self.work.is_whole() => self.run_whole(&engine),
-            None if self.watch.is_set() => self.run_watched(&engine),
+            None if self.watch.is_set() || self.work.is_call() => self.run_watched(&engine),
             None => self.run_straight(&engine),
         }
         self.finish(&engine);
@@ -164,6 +167,7 @@ impl Request<'_> {
         );
         Schedule::new(Setup {
             is_watched,
+            call_ns: self.work.is_call().then_some(start.costs.call_ns),
             may_fall_back: self.policy.most(tasks),
             ..setup
         })
@@ -181,7 +185,6 @@ impl Request<'_> {
     /// told how far it came, piece by piece, with a look between two.
     fn run_whole(&self, engine: &Engine<'_>) {
         let mut left = engine.shared().schedule.take_any();
-        let look = self.work.look().as_nanos() as f64;
         let mut items = if self.watch.is_set() { 1 } else { usize::MAX };
         while let Some(span) = left.take_if(|_| !engine.should_stop()) {
             let began = Instant::now();
@@ -192,7 +195,7 @@ impl Request<'_> {
             let mut run = || piece.take().into_iter().for_each(|piece| engine.run(piece));
             self.cpu.install(&mut run);
             let each = began.elapsed().as_nanos() as f64 / done.max(1.0);
-            items = until_look(items, look, each);
+            items = until_look(items, LOOK_OF_ITEMS, each);
         }
         left.into_iter().for_each(|left| engine.give_back(left));
     }

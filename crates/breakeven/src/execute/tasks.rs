@@ -13,8 +13,7 @@ use super::executor::GpuExecutor;
 use super::result::{Stop, TaskError};
 use super::slots::{Parts, Slots, Writer};
 use super::work::{
-    Flight, LOOK, LOOK_OF_CALLS, Lane, Ran, StopSign, Work, agreed, each_dropped, message, moved,
-    quietly_dropped, wrong,
+    Flight, Lane, Ran, StopSign, Work, agreed, each_dropped, message, moved, quietly_dropped, wrong,
 };
 use crate::error::DeviceError;
 use crate::hardware::Fact;
@@ -55,8 +54,8 @@ impl<T: Send, E: Send> Keep<T, E> for EachTask {
 
 /// What does tasks on the CPU.
 pub(super) trait Function<I, T, E>: Sync {
-    /// For how long a worker runs tasks until its next look.
-    const LOOK: Duration;
+    /// It takes several tasks a call.
+    const IS_CALL: bool;
 
     /// Does tasks and writes their results, in order, until one ends the batch or the batch
     /// is stopped, which is false.
@@ -73,7 +72,7 @@ pub(super) trait Function<I, T, E>: Sync {
 
 /// One task a call.
 impl<I, T, E, F: Fn(&I) -> Result<T, E> + Sync> Function<I, T, E> for F {
-    const LOOK: Duration = LOOK;
+    const IS_CALL: bool = false;
 
     fn run<K: Keep<T, E>>(
         &self,
@@ -98,7 +97,7 @@ impl<I, T, E, F: Fn(&I) -> Result<T, E> + Sync> Function<I, T, E> for F {
 pub(super) struct Batched<F>(pub(super) F);
 
 impl<I, T, E, F: Fn(&[I]) -> Result<Vec<T>, E> + Sync> Function<I, T, E> for Batched<F> {
-    const LOOK: Duration = LOOK_OF_CALLS;
+    const IS_CALL: bool = true;
 
     fn run<K: Keep<T, E>>(
         &self,
@@ -203,8 +202,8 @@ where
         }
     }
 
-    fn look(&self) -> Duration {
-        F::LOOK
+    fn is_call(&self) -> bool {
+        F::IS_CALL
     }
 
     fn leave_out(&self, span: Span, why: Stop) {

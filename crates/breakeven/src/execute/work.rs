@@ -13,14 +13,6 @@ use crate::hardware::Fact;
 use crate::plan::GpuSpec;
 use crate::schedule::Span;
 
-/// How often a worker looks up from its span: whether the batch was stopped, and whether
-/// others have nothing to do.
-pub(super) const LOOK: Duration = Duration::from_micros(100);
-
-/// The same where tasks are done several a call: a call has a cost of its own, so it is to
-/// have some work.
-pub(super) const LOOK_OF_CALLS: Duration = Duration::from_millis(1);
-
 /// What a worker looks at before each task.
 #[derive(Clone, Copy)]
 pub(super) struct StopSign<'e> {
@@ -54,9 +46,10 @@ pub(super) trait Work: Sync {
     /// Does the tasks of a span on this thread, until it is to stop.
     fn run(&self, span: Span, stop: StopSign<'_>) -> Ran;
 
-    /// For how long a worker runs tasks until its next look.
-    fn look(&self) -> Duration {
-        LOOK
+    /// True where a span is one call of a function that takes several tasks: a call costs
+    /// something whatever it holds.
+    fn is_call(&self) -> bool {
+        false
     }
 
     /// Notes that the tasks of a span were not run, where each has a result of its own.

@@ -2,12 +2,16 @@
 
 use std::ops::Range;
 
+use super::calls::Calls;
 use super::{Ns, Order, Schedule, Setup, Span};
 use crate::plan::{Shape, Tuning};
 use crate::whole;
 
 /// Fewest tasks that tell how far tasks differ.
 const FEWEST_TASKS: f64 = 8.0;
+
+/// The longest call of a batch that is watched, ns, unless calls cost more.
+const LONGEST_CALL: Ns = 1e6;
 
 /// What is known of the workers.
 #[derive(Debug, Default)]
@@ -107,10 +111,11 @@ impl Schedule {
         self.cpu.marks = places.rev().collect();
     }
 
-    /// True where samples of the tasks tell something: there are enough, and it is not
-    /// known where the work lies.
+    /// True where samples of the tasks tell something: there are enough, no call costs more than
+    /// a sample tells, and it is not known where the work lies.
     fn samples(&self) -> bool {
-        self.setup.tasks / 8 >= self.setup.workers && !self.knows_shape()
+        let are_cheap = self.calls.is_none();
+        are_cheap && self.setup.tasks / 8 >= self.setup.workers && !self.knows_shape()
     }
 
     /// The next span of a worker; none where there is nothing for it now.
@@ -119,6 +124,9 @@ impl Schedule {
             self.cpu.hungry += 1;
             return None;
         };
+        if let Some(calls) = &mut self.calls {
+            calls.made(span.len());
+        }
         self.cpu.held.push(Held {
             start: span.range().start,
             began: now,
@@ -194,13 +202,17 @@ impl Schedule {
         None
     }
 
-    /// A task for one worker whatever the rates promise, where that is asked for.
+    /// A task for one worker whatever the rates promise, where that is asked for; of calls as
+    /// many as take no longer than the call itself.
     fn probe(&mut self) -> Option<Span> {
         if !std::mem::take(&mut self.cpu.probes) {
             return None;
         }
-        let last = self.free.ranges().next_back()?.end;
-        self.free.take(last - 1..last)
+        let last = self.free.ranges().next_back()?;
+        let calls = self.calls.as_ref();
+        let tasks = calls.map_or(1, |calls| whole(calls.cost() / self.density.mean()));
+        let most = last.len().div_ceil(2 * self.setup.workers);
+        self.free.take(last.end - tasks.clamp(1, most)..last.end)
     }
 
     /// True where one task of a worker would end well after the GPUs, at the rates
@@ -215,6 +227,7 @@ impl Schedule {
             return false;
         };
         let task = self.density.work(last.end - 1..last.end) * self.cpu.recent;
+        let task = task + self.calls.as_ref().map_or(0.0, Calls::cost);
         let work = self.free_work(0..self.gpu_end());
         let Some(end) = self.gpus_alone(work, now) else {
             return false;
@@ -270,8 +283,10 @@ impl Schedule {
     /// `horizon`.
     fn worker_size(&self, range: Range<usize>, horizon: Option<Ns>) -> usize {
         let tuning = &self.setup.tuning;
+        let all = range.len().div_ceil(self.setup.workers.max(1));
         let Some(horizon) = horizon.filter(|_| self.density.is_known()) else {
-            return 1;
+            let call = self.calls.as_ref().map_or(1, |calls| calls.size(1, 1.0));
+            return call.min(all).min(self.most_of_worker).max(1);
         };
         let seen = match self.setup.cpu {
             Some(_) => f64::INFINITY,
@@ -290,10 +305,26 @@ impl Schedule {
             false => self.density.tasks_of(range.clone(), work),
         };
         // Nobody takes what others could share, unless sharing takes as long.
-        let most = range.len().div_ceil(self.setup.workers.max(1));
         let most = match self.has_gpus() {
-            true => most,
-            false => most.max(self.density.tasks_of(range, tuning.least_span_ns / 4.0)),
+            true => all,
+            false => all.max(
+                self.density
+                    .tasks_of(range.clone(), tuning.least_span_ns / 4.0),
+            ),
+        };
+        let (size, most) = match &self.calls {
+            Some(calls) => {
+                let mean = self.density.mean();
+                let longest = match self.setup.is_watched {
+                    true => whole(LONGEST_CALL / mean),
+                    false => usize::MAX,
+                };
+                let size = calls.size(size.min(longest), mean);
+                // What others would share costs more calls than it saves.
+                let free = self.setup.workers.saturating_sub(self.cpu.held.len());
+                (size, most.max(size.min(range.len().div_ceil(free.max(1)))))
+            }
+            None => (size, most),
         };
         size.min(most).min(self.most_of_worker).max(1)
     }
@@ -340,6 +371,25 @@ impl Schedule {
         if done.is_empty() {
             return;
         }
+        let told = match &mut self.calls {
+            Some(calls) => calls.ended(done, ns),
+            None => return self.tasks_took(done, ns, began),
+        };
+        for (done, ns) in told {
+            self.tasks_took(done, ns, began);
+        }
+    }
+
+    /// Notes the calls of which nothing told what they cost.
+    pub(super) fn end_calls(&mut self) {
+        let rest = self.calls.as_mut().map(Calls::rest).unwrap_or_default();
+        for (done, ns) in rest {
+            self.tasks_took(done, ns, 0.0);
+        }
+    }
+
+    /// Tasks of a span that began at `began` took a worker so many ns.
+    fn tasks_took(&mut self, done: Range<usize>, ns: Ns, began: Ns) {
         let tasks = done.len() as f64;
         let wait_ns = self.setup.orders.gpus_wait_ns;
         if wait_ns > 0.0 {
@@ -361,7 +411,7 @@ impl Schedule {
         }
         if let Some(times) = self.density.observe(done, ns) {
             self.gpus.iter_mut().for_each(|gpu| gpu.rescale(times));
-            held.iter_mut().for_each(|held| held.work *= times);
+            self.cpu.held.iter_mut().for_each(|held| held.work *= times);
         }
     }
 }

@@ -19,6 +19,7 @@
 //! does not tell what is fixed of a launch; until one of another size tells, launches
 //! grow as long as they end in half the time that the CPU would need alone.
 
+mod calls;
 mod cpu;
 mod density;
 #[cfg(test)]
@@ -70,6 +71,8 @@ pub(crate) struct Schedule {
     refused: usize,
     density: Density,
     cpu: cpu::Workers,
+    /// The function takes several tasks a call.
+    calls: Option<calls::Calls>,
     gpus: Vec<gpu::Gpu>,
     /// The CPU may take part although the mode has it wait.
     joined: bool,
@@ -102,6 +105,7 @@ impl Schedule {
             refused: 0,
             density: Density::new(setup.tasks, prior, shape, places),
             cpu: cpu::Workers::new(&setup),
+            calls: setup.call_ns.map(calls::Calls::new),
             gpus: gpus.collect(),
             joined: false,
             wakes: false,

@@ -17,6 +17,9 @@ pub(crate) struct Setup {
     pub(crate) is_watched: bool,
     /// Time of a task on one worker, ns, if it is known before.
     pub(crate) cpu: Option<Ns>,
+    /// What a call costs whatever it holds, ns, if that is known before; none where the function
+    /// takes one task a call.
+    pub(crate) call_ns: Option<Option<Ns>>,
     /// In the order of the orders.
     pub(crate) gpus: Vec<GpuSetup>,
     /// Where in the batch the work is to be expected, if that is known.
@@ -90,6 +93,7 @@ impl Setup {
                 let per_task = cost.per_task_ns.max(tuning.least_task_part * each) * beside(&cost);
                 per_task * cost.at_once.max(1) as f64
             }),
+            call_ns: None,
             gpus: gpus.collect(),
             shape: costs.shape.clone(),
             may_fall_back: usize::MAX,

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::calls::Calls;
 use super::gpu::Gpu;
 use super::{LaunchTime, Ns, PLACES, Schedule};
 use crate::plan::{Learned, RanOn, Shape, Tuning};
@@ -114,7 +115,12 @@ impl Schedule {
         for gpu in &mut self.gpus {
             gpu.told.share_out();
         }
+        self.end_calls();
         self.find_work();
+        let calls_ns = self
+            .calls
+            .as_ref()
+            .map_or(0.0, |calls| calls.spent(batch.workers));
         let (operation, memory_per_task, workers) =
             (batch.operation, batch.memory_per_task, batch.workers);
         let gpus = || self.gpus.iter().zip(names);
@@ -129,15 +135,17 @@ impl Schedule {
             };
         // A few tasks that were tried there hinder nobody.
         let is_much = |busy: Ns| busy >= took / 2.0;
-        let cpu_works = is_much(self.cpu.took / workers as f64);
+        let cpu_works = is_much(calls_ns + self.cpu.took / workers as f64);
         let gpus_work = self.gpus.iter().any(|gpu| is_much(gpu.told.all.2));
         // Of fewer tasks than workers, some say nothing of the others.
         let are_few = self.setup.tasks < workers && 2 * cpu_tasks < self.setup.tasks;
-        if cpu_tasks > 0 && (tried.is_empty() || !are_few) {
+        let calls_tell = |calls: &Calls| calls.tell(self.setup.tasks, workers);
+        let is_noise = !self.calls.as_ref().is_none_or(calls_tell);
+        if cpu_tasks > 0 && (tried.is_empty() || !are_few && !is_noise) {
             // Of a batch of its own it counts how evenly the workers shared it.
             let waves = self.setup.tasks.div_ceil(workers) as f64;
             let (tasks, ns) = match self.gpus.iter().all(Gpu::is_new) {
-                true => (cpu_tasks, took),
+                true => (cpu_tasks, (took - calls_ns).max(0.0)),
                 false => (self.setup.tasks, self.cpu_task_ns() * waves),
             };
             tell(RanOn::Cpu, tasks, (ns, None), gpus_work);
@@ -200,6 +208,9 @@ impl Schedule {
             let tasks = self.setup.tasks;
             model.note_way(operation, memory_per_task, way, tasks, (took, names));
         }
+        if let Some(ns) = self.calls.as_ref().and_then(Calls::told) {
+            model.note_call(operation, memory_per_task, ns);
+        }
         let took = whole(took.round()) as u64;
         model.note_run(operation, memory_per_task, took, cpu_tasks > 0, &tried);
         if waited {
@@ -254,6 +265,8 @@ impl Schedule {
         let mean = match self.knows_shape() && self.cpu.weight > 0.0 {
             // Where the work lies is known: what differs is the workers' pace.
             true => self.cpu.took / self.cpu.weight,
+            // Of a few tasks a call tells only its own cost.
+            _ if self.calls.is_some() => self.cpu.took / self.cpu.done.max(1.0),
             false => self.density.mean_done(),
         };
         let Some(known) = self.setup.cpu.filter(|_| self.cpu.done > 0.0) else {

@@ -55,7 +55,7 @@ fn execute<V: Verify<Output>>(
         Call::Each => End::of(batch.execute_each(tasks, function)?, |task| task),
         Call::Batched => {
             let all = |tasks: &[u64]| tasks.iter().map(&function).collect();
-            End::of(batch.execute_batched(tasks, all)?, Ok)
+            End::of(batch.execute_batches(tasks, all)?, Ok)
         }
     })
 }

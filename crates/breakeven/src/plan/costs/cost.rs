@@ -185,6 +185,9 @@ pub struct OperationCosts {
     pub split_excess: f64,
     /// What the last batches took that an objective chose.
     pub ways: Ways,
+    /// What a call of a function that takes several tasks costs a worker whatever the call holds,
+    /// ns, where calls of two sizes told; it is a part of the CPU's fixed time.
+    pub call_ns: Option<f64>,
     /// What the CPU draws beyond its idle power while all workers are at it, W; none where
     /// that was not measured.
     pub cpu_watts: Option<f64>,

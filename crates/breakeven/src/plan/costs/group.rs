@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 use super::counter::Counter;
 use super::overlap::Overlap;
 use super::part::{Part, Parts};
+use super::recent::Recent;
 use super::record::{FitRecord, GpuRecord, ObservationRecord, OperationRecord};
 use super::shape::Remembered;
-use super::watts::Watts;
 use super::ways::Ways;
 use super::window::{Kind, Window};
-use super::{GpuCosts, OperationCosts};
+use super::{Cost, GpuCosts, OperationCosts};
 use crate::plan::Tuning;
 
 /// How far devices can hinder each other, as a multiple.
@@ -25,7 +25,9 @@ pub(super) struct Group {
     pub(super) size_class: u8,
     tuning: &'static Tuning,
     pub(super) cpu: Window,
-    pub(super) cpu_watts: Watts,
+    pub(super) cpu_watts: Recent,
+    /// What a call of a function that takes several tasks costs whatever it holds, ns.
+    pub(super) call_ns: Recent,
     pub(super) shape: Remembered,
     /// Times of the last splits over what was predicted of them, and the batches since then.
     excess: VecDeque<f64>,
@@ -47,7 +49,7 @@ pub(super) struct Gpu {
     driver: Option<Box<str>>,
     pub(super) launches: Window,
     pub(super) overlap: Overlap,
-    pub(super) watts: Watts,
+    pub(super) watts: Recent,
     fit: Option<FitRecord>,
     part: Part,
 }
@@ -58,7 +60,8 @@ impl Group {
             size_class,
             tuning,
             cpu: Window::new(Kind::Cpu, tuning),
-            cpu_watts: Watts::default(),
+            cpu_watts: Recent::default(),
+            call_ns: Recent::default(),
             shape: Remembered::default(),
             excess: VecDeque::new(),
             since_split: 0,
@@ -89,7 +92,11 @@ impl Group {
     ) -> OperationCosts {
         let tuning = self.tuning;
         let spent = self.spent.value();
-        let cpu = self.cpu.cost(workers);
+        let call_ns = self.call_ns.middle();
+        let cpu = self.cpu.cost(workers).map(|cost| Cost {
+            fixed_ns: cost.fixed_ns + call_ns.unwrap_or(0.0),
+            ..cost
+        });
         let known = |name: &str| {
             let gpu = self.gpus.iter().find(|gpu| *gpu.name == *name);
             let cost = gpu.and_then(|gpu| gpu.launches.cost(workers));
@@ -101,7 +108,7 @@ impl Group {
                 launch_ns: None,
                 // One that never had a part: all that was ever spent.
                 absence: gpu.map_or(Part::default(), |gpu| gpu.part).absence(spent),
-                watts: gpu.and_then(|gpu| gpu.watts.above_idle()),
+                watts: gpu.and_then(|gpu| gpu.watts.middle()),
             }
         };
         OperationCosts {
@@ -112,7 +119,8 @@ impl Group {
             shape: self.shape.expected(),
             split_excess: self.split_excess(),
             ways: self.ways.on(gpus),
-            cpu_watts: self.cpu_watts.above_idle(),
+            cpu_watts: self.cpu_watts.middle(),
+            call_ns,
         }
     }
 
@@ -266,6 +274,7 @@ impl Group {
         }
         self.cpu.join(record.cpu);
         self.cpu_watts.join(record.cpu_watts);
+        self.call_ns.join(record.call_ns);
         // GPUs of which the file knows nothing keep how long ago their part was.
         for gpu in &mut self.gpus {
             if !record.gpus.iter().any(|other| *other.device == *gpu.name) {
@@ -290,6 +299,7 @@ impl Group {
             hindrance: Some(self.hindrance).filter(|times| *times > 1.0),
             cpu: self.cpu.record(),
             cpu_watts: self.cpu_watts.record(),
+            call_ns: self.call_ns.record(),
             gpus: self.gpus.iter().map(|gpu| gpu.record(spent)).collect(),
         }
     }
@@ -314,7 +324,7 @@ impl Gpu {
             driver: driver.map(Into::into),
             launches: Window::new(Kind::Gpu, tuning),
             overlap: Overlap::default(),
-            watts: Watts::default(),
+            watts: Recent::default(),
             fit: None,
             part: Part::default(),
         }
@@ -354,7 +364,7 @@ impl Gpu {
             }
             self.launches = Window::new(Kind::Gpu, self.launches.tuning());
             self.overlap = Overlap::default();
-            self.watts = Watts::default();
+            self.watts = Recent::default();
             self.fit = None;
             self.driver = None;
         }

@@ -7,7 +7,7 @@
 //! | `cost` | what a lookup gives: a fixed cost and one per task |
 //! | `line` | the robust line through a window of observations |
 //! | `window` | 16 observations of an operation on a device: the newest, and an older one that alone tells a launch's cost |
-//! | `watts` | what an operation makes a device draw |
+//! | `recent` | a value that batches tell: what a device draws, what a call costs |
 //! | `overlap` | how far pieces of a batch overlapped on a GPU |
 //! | `group` | one operation at one size of task: its devices, what fits, how they hinder each other |
 //! | `part` | for how long a device was left out |
@@ -34,9 +34,9 @@ mod model;
 mod notes;
 mod overlap;
 mod part;
+mod recent;
 mod record;
 mod shape;
-mod watts;
 mod ways;
 mod window;
 #[cfg(test)]

@@ -82,6 +82,13 @@ impl Model {
         });
     }
 
+    /// What a call of the function costs a worker whatever the call holds, ns.
+    pub(crate) fn note_call(&mut self, operation: &str, memory_per_task: usize, ns: f64) {
+        self.with_group(operation, size_class(memory_per_task), |group, _| {
+            group.call_ns.note(ns);
+        });
+    }
+
     /// What an operation made a device draw above idle, W.
     pub(crate) fn note_watts(
         &mut self,

@@ -25,6 +25,10 @@ pub(crate) struct OperationRecord {
     /// What the CPU drew above idle with all workers at it, W, newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) cpu_watts: Vec<f64>,
+    /// What a call of a function that takes several tasks costs whatever it holds, ns, newest
+    /// first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) call_ns: Vec<f64>,
     #[serde(default)]
     pub(crate) gpus: Vec<GpuRecord>,
 }

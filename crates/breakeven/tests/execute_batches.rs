@@ -3,10 +3,14 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use breakeven::Costs;
-use breakeven::execute::{CrossCheck, ExecuteError, RayonCpu, StrategyManager, TaskError};
+use breakeven::execute::{
+    CrossCheck, ExecuteError, GpuExecutor, RayonCpu, StrategyManager, TaskError,
+};
+use breakeven::testing::{SimulatedGpu, SimulatedSpec};
 use breakeven::{DeviceError, DeviceErrorKind};
 
 fn doubled(tasks: &[u64]) -> Vec<u64> {
@@ -32,7 +36,7 @@ fn every_strategy_gives_the_outputs_in_order() {
         let batch = manager
             .operation("double")
             .verify(CrossCheck::all(|a: &u64, b: &u64| a == b));
-        let result = batch.execute_batched(&tasks, |tasks| Ok::<_, Infallible>(doubled(tasks)));
+        let result = batch.execute_batches(&tasks, |tasks| Ok::<_, Infallible>(doubled(tasks)));
         assert_eq!(result.expect("nothing fails").outputs, doubled(&tasks));
     }
 }
@@ -47,7 +51,7 @@ fn a_call_has_many_tasks() {
         if let Some(deadline) = deadline {
             batch = batch.deadline(deadline);
         }
-        let result = batch.execute_batched(&tasks, |tasks| {
+        let result = batch.execute_batches(&tasks, |tasks| {
             calls.fetch_add(1, Ordering::Relaxed);
             Ok::<_, Infallible>(doubled(tasks))
         });
@@ -65,7 +69,7 @@ fn too_few_outputs_an_error_and_a_panic_name_the_first_task_of_the_call() {
     let failed = |function: fn(&[u64]) -> Result<Vec<u64>, String>| {
         let ended = manager
             .operation("fails")
-            .execute_batched(tasks, function)
+            .execute_batches(tasks, function)
             .expect_err("it fails");
         match ended {
             ExecuteError::Task { index, error } => (index, error),
@@ -79,4 +83,47 @@ fn too_few_outputs_an_error_and_a_panic_name_the_first_task_of_the_call() {
     assert_eq!(error, TaskError::Failed("not this".to_owned()));
     let (_, error) = failed(|_| panic!("not this either"));
     assert_eq!(error, TaskError::Panicked("not this either".to_owned()));
+}
+
+/// A call that lasts five milliseconds however many tasks it has.
+fn slow(tasks: &[u64]) -> Vec<u64> {
+    thread::sleep(Duration::from_millis(5));
+    doubled(tasks)
+}
+
+/// Times of batches over that of a call: the first one, and the median of later ones.
+fn over_a_call<G: GpuExecutor<u64, u64>>(manager: &StrategyManager<RayonCpu, G>) -> [f64; 2] {
+    let tasks: Vec<u64> = (0..10_000).collect();
+    let middle = |times: &mut [f64]| {
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    };
+    let mut calls = [0.0; 5].map(|_: f64| {
+        let began = Instant::now();
+        assert_eq!(slow(&tasks[..1]), [0]);
+        began.elapsed().as_secs_f64()
+    });
+    let call = middle(&mut calls);
+    let mut times = [0.0; 16].map(|_: f64| {
+        let began = Instant::now();
+        let result = manager.operation("slow call").map_batches(&tasks, slow);
+        let result = result.expect("nothing fails");
+        assert_eq!(result.outputs, doubled(&tasks));
+        began.elapsed().as_secs_f64() / call
+    });
+    [times[0], middle(&mut times[1..])]
+}
+
+#[test]
+fn a_call_that_costs_much_is_made_once_a_worker() {
+    let cpu = Arc::new(RayonCpu::current());
+    let alone = over_a_call(&StrategyManager::cpu_only(Arc::clone(&cpu)));
+    // A GPU that needs twice the time has a part of the first batch.
+    let spec = SimulatedSpec::new(Duration::from_millis(10), Duration::from_nanos(1));
+    let gpu = Arc::new(SimulatedGpu::new(spec, |task: &u64| task * 2));
+    let manager = StrategyManager::new(cpu, gpu).with_costs(Arc::new(Costs::new()));
+    for [cold, warm] in [alone, over_a_call(&manager)] {
+        // Of one task, of sixteen, and of the rest.
+        assert!(cold < 5.0 && warm < 1.1, "{cold} {warm}");
+    }
 }

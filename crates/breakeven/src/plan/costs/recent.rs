@@ -1,0 +1,75 @@
+//! A value that batches tell one by one, such as what an operation makes a device draw.
+
+/// Values that are kept: the middle one of them counts, so that a stray moves nothing.
+const KEPT: usize = 8;
+
+/// No device draws that many watts, and no call lasts that many ns: a file may say anything.
+const MOST: f64 = 1e15;
+
+/// The newest values.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Recent {
+    /// Newest first.
+    seen: Vec<f64>,
+    middle: Option<f64>,
+}
+
+impl Recent {
+    pub(super) fn note(&mut self, value: f64) {
+        if !is_plausible(value) {
+            return;
+        }
+        self.seen.insert(0, (value * 1e3).round() / 1e3);
+        self.seen.truncate(KEPT);
+        self.settle();
+    }
+
+    /// The middle one of what was seen, the lower of two.
+    pub(super) fn middle(&self) -> Option<f64> {
+        self.middle
+    }
+
+    pub(super) fn record(&self) -> Vec<f64> {
+        self.seen.clone()
+    }
+
+    /// The file knows these: they count where this process saw nothing.
+    pub(super) fn join(&mut self, filed: Vec<f64>) {
+        if self.seen.is_empty() {
+            self.seen = filed;
+            self.seen.retain(|value| is_plausible(*value));
+            self.seen.truncate(KEPT);
+            self.settle();
+        }
+    }
+
+    fn settle(&mut self) {
+        let mut sorted = self.seen.clone();
+        sorted.sort_by(f64::total_cmp);
+        self.middle = sorted.get(sorted.len().saturating_sub(1) / 2).copied();
+    }
+}
+
+fn is_plausible(value: f64) -> bool {
+    (0.0..MOST).contains(&value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stray_moves_nothing() {
+        let mut watts = Recent::default();
+        assert_eq!(watts.middle(), None);
+        for seen in [50.0, 51.0, 900.0, f64::NAN, -1.0, f64::INFINITY] {
+            watts.note(seen);
+        }
+        assert_eq!(watts.middle(), Some(51.0));
+        let mut other = Recent::default();
+        other.join(watts.record());
+        assert_eq!(other.middle(), Some(51.0));
+        other.join(vec![1.0]);
+        assert_eq!(other.middle(), Some(51.0));
+    }
+}

@@ -1,0 +1,174 @@
+//! Functions that take several tasks a call, such as vectorised ones: a call costs something
+//! whatever it holds, as a launch of a GPU does.
+//!
+//! The first calls of a batch have one task each and the following ones [`GROWTH`] times as
+//! many, until calls of two sizes have told what a call costs. From then on a call holds so
+//! many that its own cost is no more than [`MOST_COST`] of its time, as far as there are so
+//! many for each worker.
+
+use std::ops::Range;
+
+use super::Ns;
+
+/// How many times as many tasks as the call before a call has at most, while it is not known
+/// what it costs.
+const GROWTH: usize = 16;
+
+/// The most of a call's time that the call itself is to cost, its tasks apart.
+const MOST_COST: f64 = 0.05;
+
+/// What is known of the calls of a batch.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    /// What a call costs whatever it holds, ns: known before, or told by this batch.
+    cost: Option<Ns>,
+    /// The fewest tasks of a call, and the least that one of so many took, ns.
+    fewest: Option<(usize, Ns)>,
+    /// The most tasks of a call that was made.
+    most: usize,
+    /// Calls that ended before it was known what they cost.
+    untold: Vec<(Range<usize>, Ns)>,
+    /// This batch told.
+    is_told: bool,
+    /// Calls that ended.
+    count: usize,
+    /// Tasks of those that it is known what they cost, and the time of these tasks alone, ns.
+    known: (usize, Ns),
+}
+
+impl Calls {
+    /// A call costs so many ns, as far as is known from other batches.
+    pub(super) fn new(cost: Option<Ns>) -> Self {
+        Self {
+            cost,
+            ..Self::default()
+        }
+    }
+
+    /// What a call costs, ns; 0 where that is not known.
+    pub(super) fn cost(&self) -> Ns {
+        self.cost.unwrap_or(0.0)
+    }
+
+    /// What this batch told of that.
+    pub(super) fn told(&self) -> Option<Ns> {
+        self.cost.filter(|_| self.is_told)
+    }
+
+    /// What the calls cost each of so many workers, ns.
+    pub(super) fn spent(&self, workers: usize) -> Ns {
+        let calls = self.count as f64 / workers.min(self.count).max(1) as f64;
+        calls * self.cost()
+    }
+
+    /// Tasks of the next call, where `usual` would be right if a call cost nothing and a task
+    /// takes so many ns.
+    pub(super) fn size(&self, usual: usize, task_ns: Ns) -> usize {
+        match self.cost {
+            None => GROWTH.saturating_mul(self.most).max(1),
+            Some(cost) => usual.max(crate::whole(cost * (1.0 / MOST_COST - 1.0) / task_ns)),
+        }
+    }
+
+    /// A call of so many tasks is made.
+    pub(super) fn made(&mut self, tasks: usize) {
+        self.most = self.most.max(tasks);
+    }
+
+    /// A call ended after so many ns. The calls of which the time of the tasks alone is known now,
+    /// and that time.
+    pub(super) fn ended(&mut self, tasks: Range<usize>, ns: Ns) -> Vec<(Range<usize>, Ns)> {
+        self.count += 1;
+        let len = tasks.len();
+        if self.fewest.is_none_or(|(fewest, _)| len < fewest) {
+            self.fewest = Some((len, ns));
+        }
+        let Some((fewest, least)) = &mut self.fewest else {
+            return Vec::new();
+        };
+        // One of fewer tasks that took longer was held up by something else.
+        *least = least.min(ns);
+        if len >= 2 * *fewest {
+            let each = ((ns - *least) / (len - *fewest) as f64).max(0.0);
+            let cost = (*least - each * *fewest as f64).clamp(0.0, ns);
+            // A larger one that was held up tells too little.
+            let known = self.cost.filter(|_| self.is_told);
+            self.cost = Some(known.map_or(cost, |known| known.max(cost)));
+            self.is_told = true;
+        }
+        self.untold.push((tasks, ns));
+        match self.cost {
+            Some(_) => self.rest(),
+            None => Vec::new(),
+        }
+    }
+
+    /// The calls of which nothing told what they cost, and the time of their tasks.
+    pub(super) fn rest(&mut self) -> Vec<(Range<usize>, Ns)> {
+        let cost = self.cost();
+        let mut calls = std::mem::take(&mut self.untold);
+        for (tasks, ns) in &mut calls {
+            *ns = (*ns - cost).max(0.0);
+            self.known = (self.known.0 + tasks.len(), self.known.1 + *ns);
+        }
+        // What is so little beside the call is noise: such tasks take what all took on average.
+        let mean = self.known.1 / self.known.0.max(1) as f64;
+        for (tasks, ns) in &mut calls {
+            if *ns < MOST_COST * cost {
+                *ns = mean * tasks.len() as f64;
+            }
+        }
+        calls
+    }
+
+    /// True where the calls tell what a batch of so many tasks takes so many workers to within
+    /// a call.
+    pub(super) fn tell(&self, tasks: usize, workers: usize) -> bool {
+        let noise = MOST_COST * self.count as f64 / self.known.0.max(1) as f64;
+        noise * tasks as f64 / workers as f64 <= 1.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_of_two_sizes_tell_what_a_call_costs() {
+        let mut calls = Calls::new(None);
+        assert_eq!(calls.size(100, 1.0), 1);
+        calls.made(1);
+        assert_eq!(calls.ended(9..10, 1_010.0), []);
+        assert_eq!(calls.ended(8..9, 1_010.0), []);
+        assert_eq!(calls.size(100, 1.0), 16);
+        calls.made(16);
+        let known = calls.ended(0..16, 1_160.0);
+        assert_eq!(known, [(9..10, 10.0), (8..9, 10.0), (0..16, 160.0)]);
+        assert_eq!(calls.told(), Some(1_000.0));
+        // A twentieth of a call of 1 900 tasks of 10 ns.
+        assert_eq!(calls.size(100, 10.0), 1_900);
+        assert_eq!(calls.size(5_000, 10.0), 5_000);
+        assert_eq!(calls.spent(2), 1_500.0);
+    }
+
+    #[test]
+    fn a_call_that_was_held_up_tells_nothing() {
+        let mut calls = Calls::new(None);
+        assert_eq!(calls.ended(0..1, 9_000.0), []);
+        _ = calls.ended(1..17, 1_160.0);
+        _ = calls.ended(17..273, 3_560.0);
+        assert_eq!(calls.told(), Some(1_160.0));
+        assert!(calls.tell(1_000, 2) && !calls.tell(20_000, 2));
+    }
+
+    #[test]
+    fn calls_of_one_size_tell_nothing() {
+        let mut calls = Calls::new(None);
+        assert_eq!(calls.ended(0..4, 1_000.0), []);
+        assert_eq!(calls.told(), None);
+        assert_eq!(calls.rest(), [(0..4, 1_000.0)]);
+        let mut known = Calls::new(Some(600.0));
+        assert_eq!(known.ended(0..4, 1_000.0), [(0..4, 400.0)]);
+        assert_eq!((known.told(), known.spent(2)), (None, 600.0));
+    }
+}
