@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use breakeven::execute::{FallbackPolicy, OnDevice, RayonCpu, StrategyManager};
 use breakeven::gpu::Gpu;
-use breakeven::hardware::HardwareCapabilities;
+use breakeven::hardware::{HardwareCapabilities, gpu_spec};
 use breakeven::kernels::{Conv2d, SOBEL_X};
-use breakeven::plan::GpuSpec;
 use breakeven::{DeviceError, Operator, Tensor};
 
 type Image = Vec<f32>;
@@ -40,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (gpu, edges) = (Gpu::open(&found.id)?, Arc::clone(&edges));
         let model = Model { gpu, edges };
         let closure = move |images: &[Image]| model.infer(images);
-        let executor = OnDevice::new(GpuSpec::of(&found, None), closure);
+        let executor = OnDevice::new(gpu_spec(&found, None), closure);
         let cpu = Arc::new(RayonCpu::current());
         let manager = StrategyManager::new(cpu, Arc::new(executor))
             .allow_software_gpu()

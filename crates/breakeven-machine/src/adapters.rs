@@ -5,7 +5,8 @@ use std::env;
 
 use wgpu::{Backends, DeviceType, Instance, InstanceDescriptor, InstanceFlags};
 
-use crate::gpu::{AbsentBackend, GpuInfo, GpuKind, pci_address};
+use crate::GpuKind;
+use crate::gpu::{AbsentBackend, GpuInfo, pci_address};
 use crate::{Backend, Fact, probe};
 
 /// The backends that this platform can have. OpenGL is not among them: its

@@ -10,8 +10,8 @@ use breakeven_profile::profile::{Cpu, Environment, Gpu};
 use serde::{Deserialize, Serialize};
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, System};
 
-use crate::gpu::{AbsentBackend, GpuInfo, GpuKind};
-use crate::{DeviceId, Fact};
+use crate::gpu::{AbsentBackend, GpuInfo};
+use crate::{DeviceId, Fact, GpuKind};
 
 /// What the machine has, and how much of it this process may use.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

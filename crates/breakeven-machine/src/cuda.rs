@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 
 use libloading::Library;
 
-use crate::gpu::{AbsentBackend, GpuInfo, GpuKind, pci_address};
+use crate::GpuKind;
+use crate::gpu::{AbsentBackend, GpuInfo, pci_address};
 use crate::probe::{self, LoadError};
 use crate::{Backend, Fact, nvml};
 

@@ -2,8 +2,6 @@
 
 mod capabilities;
 mod device_id;
-pub mod error;
-mod fact;
 mod gpu;
 pub mod linux;
 mod load;
@@ -22,12 +20,12 @@ mod probe;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 
+pub use breakeven_types::{Fact, GpuKind, error};
 pub use capabilities::{
     CoreLimit, HardwareCapabilities, MemoryLimit, SimdSupport, UsableCores, second_cache,
 };
 pub use device_id::{Backend, DeviceId, ParseDeviceIdError};
-pub use fact::Fact;
-pub use gpu::{AbsentBackend, GpuInfo, GpuKind};
+pub use gpu::{AbsentBackend, GpuInfo};
 #[cfg(feature = "gpu")]
 pub use listing::{Handle, open};
 pub use load::{CpuUseBasis, SystemLoad};

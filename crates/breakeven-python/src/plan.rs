@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use breakeven::execute::ordered_strategy;
-use breakeven::hardware::{HardwareCapabilities, SystemLoad};
+use breakeven::hardware::{HardwareCapabilities, SystemLoad, as_planned, gpu_spec};
 use breakeven::plan::{
-    Basis, Decision, ExecutionStrategy, GpuSpec, Machine, OperationCosts, ProfilingHeuristics,
+    Basis, Decision, ExecutionStrategy, Machine, OperationCosts, ProfilingHeuristics,
     costs_from_rates, decide, decide_for,
 };
 use breakeven::{Costs, Error, WorkloadProfile};
@@ -33,11 +33,11 @@ fn read<T>(path: &Path, from_toml: impl FnOnce(&str) -> Result<T, Error>) -> PyR
 /// This machine as it is now, with its GPUs, or those that are asked for.
 fn this_machine(device: Option<&str>) -> PyResult<Machine> {
     let (hardware, load) = (HardwareCapabilities::detect(), SystemLoad::sample());
-    let mut machine = Machine::of(&hardware, Some(&load));
+    let mut machine = as_planned(&hardware, Some(&load));
     if let Some(device) = device {
         let gpus = hardware.gpus.iter();
         let gpus = gpus.filter(|gpu| device == "gpu" && gpu.preferred || gpu.id.as_str() == device);
-        machine.gpus = gpus.map(|gpu| GpuSpec::of(gpu, Some(&load))).collect();
+        machine.gpus = gpus.map(|gpu| gpu_spec(gpu, Some(&load))).collect();
         if machine.gpus.is_empty() {
             let known: Vec<&str> = hardware.gpus.iter().map(|gpu| gpu.id.as_str()).collect();
             return Err(PlanError::new_err(format!(

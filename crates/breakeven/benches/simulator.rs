@@ -31,6 +31,7 @@ use breakeven::execute::{RayonCpu, StrategyManager};
 use breakeven::plan::ExecutionStrategy;
 use breakeven::profile::stats::{median, quantile};
 use breakeven::testing::{Scenario, ScenarioGpu, SimulatedGpu, SimulatedSpec};
+use breakeven_schedule::plan::Model;
 use rayon::ThreadPoolBuilder;
 
 use metric::{is_quick, metric};
@@ -202,10 +203,10 @@ fn scenario(point: &Point) -> Scenario {
 
 /// The same in virtual time.
 fn virtually(scenario: &Scenario, strategy: ExecutionStrategy, round: usize) -> Vec<f64> {
-    let (mut scenario, costs) = (scenario.clone(), Costs::new());
+    let (mut scenario, mut model) = (scenario.clone(), Model::default());
     scenario.noise.seed = round as u64;
     let run = |_| {
-        let run = scenario.run(strategy, &costs);
+        let run = scenario.run(strategy, &mut model);
         run.expect("it can be decided").makespan_ns
     };
     (0..2 * WARM).map(run).skip(WARM).collect()

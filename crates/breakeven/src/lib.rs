@@ -36,61 +36,54 @@ pub mod execute;
 mod exit;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+pub mod hardware;
 mod kernel_times;
 pub mod kernels;
 mod large_pages;
 pub mod monitor;
 mod operator;
 pub mod peak;
-pub mod plan;
 mod recommend;
-mod schedule;
 mod store;
 mod tensor;
 pub mod testing;
 pub mod tune;
-mod workload;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// What a mutex holds, also where a thread panicked with it: each of them is left as it may be
-/// seen at any moment.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A float as a count: what is negative or no number is 0.
-#[expect(clippy::cast_sign_loss, reason = "a float cast saturates")]
-pub(crate) fn whole(value: f64) -> usize {
-    value as usize
-}
-
-/// What the machine has, how much of it this process may use, how busy it is, and what its
-/// sensors say: the crate `breakeven-machine`.
-pub mod hardware {
-    pub(crate) use breakeven_machine::second_cache;
-    pub use breakeven_machine::{
-        AbsentBackend, Backend, CoreLimit, CpuUseBasis, DeviceId, Fact, GpuInfo, GpuKind, GpuLoad,
-        HardwareCapabilities, MemoryLimit, ParseDeviceIdError, SimdSupport, SystemLoad,
-        UsableCores, sensors,
-    };
+/// Where a batch should run, and what batches cost: the crate `breakeven-schedule`.
+pub mod plan {
+    #[cfg(test)]
+    pub(crate) use breakeven_schedule::plan::Added;
     #[cfg(feature = "gpu")]
-    pub(crate) use breakeven_machine::{Handle, open};
+    pub(crate) use breakeven_schedule::plan::at_best_ns;
+    pub use breakeven_schedule::plan::{
+        Absence, Aim, Alone, Basis, Candidate, ChainCosts, Cost, Decision, Declined, DeviceLinks,
+        Evidence, ExecutionStrategy, Goal, GpuCosts, GpuSpec, Leg, MANY_TASKS, Machine, Move,
+        NextRun, Objective, Observation, OperationCosts, Order, Orders, Outcome, PARALLEL_FROM,
+        PlacedStage, Placement, Power, Price, Prices, ProfilingHeuristics, RanOn, Resource,
+        RuleFacts, Ruling, SEQUENTIAL_BELOW, Shape, Share, Stage, StageCosts, StageTime,
+        TransferTime, Tuning, Ways, Work, costs_from_rates, decide, decide_by, decide_for, rule,
+    };
+    pub(crate) use breakeven_schedule::plan::{
+        Forgotten, Learned, Model, OperationRecord, Query, StatedWork, Took, decide_tuned,
+        estimate, micros, profile_of,
+    };
 }
 
-use breakeven_machine::error;
+use breakeven_schedule::schedule;
+use breakeven_types::{error, locked, whole};
 
 /// Profiles, their file, the recorder, and what describes a sample: the crate
 /// `breakeven-profile`.
 pub use breakeven_profile as profile;
 
+pub use breakeven_schedule::WorkloadProfile;
 pub use error::{DeviceError, DeviceErrorKind, Error, ErrorKind};
 pub use kernel_times::{KernelTimes, profile_kernel};
-pub use operator::{Chain, Operator, Parameter, Stage, Stages, View, Work};
+pub use operator::{Chain, Operator, Parameter, Stage, Stages, View};
+pub use plan::Work;
 pub use recommend::{StrategyRecommendation, WorkloadProfiler};
 pub use store::{Costs, CostsWarning, CostsWarningKind};
 pub use tensor::{Element, Inputs, Tensor};
-pub use workload::WorkloadProfile;
 
 /// The README's examples, compiled.
 #[cfg(doctest)]

@@ -6,10 +6,10 @@ use std::io::{self, Write};
 
 use breakeven_profile::unit;
 
+use crate::WorkloadProfile;
 use crate::error::Error;
-use crate::hardware::{HardwareCapabilities, SystemLoad};
+use crate::hardware::{HardwareCapabilities, SystemLoad, as_planned};
 use crate::plan::{ExecutionStrategy, Machine, ProfilingHeuristics, Stage, rule};
-use crate::workload::WorkloadProfile;
 
 /// Recommends where a workload should run, by the [`rule`] of `plan`. It measures
 /// nothing and learns nothing.
@@ -56,7 +56,7 @@ impl WorkloadProfiler {
     /// as [`HardwareCapabilities::detect`].
     pub fn new() -> Self {
         let hardware = HardwareCapabilities::detect();
-        Self::for_machine(Machine::of(&hardware, Some(&SystemLoad::sample())))
+        Self::for_machine(as_planned(&hardware, Some(&SystemLoad::sample())))
     }
 
     /// For that machine, with the default heuristics.
@@ -121,7 +121,7 @@ impl WorkloadProfiler {
         workload: &WorkloadProfile,
         hardware: &HardwareCapabilities,
     ) -> Result<StrategyRecommendation, Error> {
-        let machine = Machine::of(hardware, Some(&SystemLoad::sample()));
+        let machine = as_planned(hardware, Some(&SystemLoad::sample()));
         let there = Self::for_machine(machine).by(self.heuristics);
         there.recommend_strategy(workload)
     }

@@ -7,14 +7,16 @@ use super::code::{code, words};
 use super::tree::Tree;
 
 /// All crates but that of the macro, which is one file.
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 9] = [
     "breakeven",
     "breakeven-cli",
     "breakeven-import",
     "breakeven-judge",
     "breakeven-machine",
     "breakeven-profile",
+    "breakeven-schedule",
     "breakeven-stats",
+    "breakeven-types",
 ];
 
 /// A module's path inside its crate, or that of something in it.

@@ -10,6 +10,7 @@ use breakeven::plan::ExecutionStrategy;
 use breakeven::profile::recorder::Clock;
 use breakeven::testing::{Scenario, ScenarioGpu};
 use breakeven::testing::{SimulatedGpu, SimulatedSpec};
+use breakeven_schedule::plan::Model;
 use rayon::ThreadPoolBuilder;
 
 use crate::metric::metric;
@@ -72,9 +73,9 @@ pub(crate) fn real(quick: bool) {
 
 /// The first batch and a later one in virtual time, ns.
 fn simulated(scenario: &Scenario) -> [f64; 2] {
-    let costs = Costs::new();
-    let run = || {
-        let run = scenario.run(ExecutionStrategy::Auto, &costs);
+    let mut model = Model::default();
+    let mut run = || {
+        let run = scenario.run(ExecutionStrategy::Auto, &mut model);
         run.expect("Auto can be decided").makespan_ns
     };
     let cold = run();

@@ -1,10 +1,11 @@
 //! The batches that are scheduled.
 
-use breakeven::Costs;
+use std::cell::RefCell;
 
 use breakeven::plan::ExecutionStrategy;
 use breakeven::plan::Tuning;
 use breakeven::testing::{Scenario, ScenarioGpu};
+use breakeven_schedule::plan::Model;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -115,6 +116,9 @@ pub(crate) fn batch(
     scenario
 }
 
+/// What a program learned until now.
+pub(crate) type Costs = RefCell<Model>;
+
 /// The same where a launch costs 1 % of the whole.
 pub(crate) fn split(costs: Vec<f64>, ratio: f64, tuning: &'static Tuning) -> Scenario {
     let per_task = TASK_NS / WORKERS as f64;
@@ -125,7 +129,7 @@ pub(crate) fn split(costs: Vec<f64>, ratio: f64, tuning: &'static Tuning) -> Sce
 
 /// What the cost model knows after five batches like this one.
 pub(crate) fn learned(scenario: &Scenario) -> Costs {
-    let costs = Costs::new();
+    let costs = Costs::default();
     for _ in 0..5 {
         let _ = run(scenario, ExecutionStrategy::Auto, &costs);
     }
@@ -133,6 +137,6 @@ pub(crate) fn learned(scenario: &Scenario) -> Costs {
 }
 
 pub(crate) fn run(scenario: &Scenario, strategy: ExecutionStrategy, costs: &Costs) -> f64 {
-    let run = scenario.run(strategy, costs);
+    let run = scenario.run(strategy, &mut costs.borrow_mut());
     run.expect("the strategy is one").makespan_ns
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use breakeven::Costs;
+use crate::batches::Costs;
 
 use breakeven::plan::ExecutionStrategy;
 use breakeven::plan::Tuning;
@@ -91,7 +91,7 @@ pub(crate) fn points(tuning: &'static Tuning) -> Points {
                 points.add(
                     "uniform/cold".into(),
                     &what,
-                    efficiency(&scenario, &Costs::new()),
+                    efficiency(&scenario, &Costs::default()),
                 );
             }
             for shape in Shape::ORDERS {
@@ -106,7 +106,7 @@ pub(crate) fn points(tuning: &'static Tuning) -> Points {
                 points.add(
                     format!("{}/cold", shape.name()),
                     &what,
-                    efficiency(&scenario, &Costs::new()),
+                    efficiency(&scenario, &Costs::default()),
                 );
             }
             // Wherever the block lies, and in further batches: the devices may meet in it.
@@ -131,7 +131,7 @@ pub(crate) fn points(tuning: &'static Tuning) -> Points {
                 points.add(
                     format!("{gpus}_gpus/cold"),
                     &what,
-                    efficiency(&scenario, &Costs::new()),
+                    efficiency(&scenario, &Costs::default()),
                 );
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use breakeven::Costs;
+use crate::batches::Costs;
 use breakeven::plan::ExecutionStrategy;
 use breakeven::testing::Scenario;
 
@@ -41,8 +41,12 @@ pub(crate) fn best_on_average(draws: &[Times]) -> usize {
 /// were all taken back; none where they told more.
 pub(crate) fn little_seen(costs: &Costs, other: &Scenario) -> Option<String> {
     let (memory, workers) = (other.memory_per_task, other.workers);
-    let known = costs.operations().pop();
-    let known = known.map(|known| costs.lookup(&known, memory, &["simulated0"], workers));
+    let known = costs.borrow().operations().pop();
+    let known = known.map(|known| {
+        costs
+            .borrow()
+            .lookup(&known, memory, &["simulated0"], workers)
+    });
     match known.and_then(|known| known.gpu(0).cost) {
         None => Some("nothing".to_owned()),
         Some(cost) => cost.is_bound.then(|| format!("{} tasks", cost.most)),

@@ -1,7 +1,7 @@
 //! Regret where the CPU and the GPU hinder each other: a batch that they share takes longer
 //! than what each of them was seen to take says.
 
-use breakeven::Costs;
+use crate::batches::Costs;
 use breakeven::plan::{ExecutionStrategy, Tuning};
 
 use crate::batches::{batch, run};
@@ -35,7 +35,7 @@ fn regret(tuning: &'static Tuning, hindrance: f64) -> f64 {
             for launch_ns in [20e3, 200e3] {
                 let mut scenario = batch(vec![1.0; tasks], ratio, launch_ns, tuning);
                 scenario.hindrance = hindrance;
-                let (best, costs) = (least(&times(&scenario)), Costs::new());
+                let (best, costs) = (least(&times(&scenario)), Costs::default());
                 for number in 0..LEARNED + JUDGED {
                     let took = run(&scenario, ExecutionStrategy::Auto, &costs);
                     if number >= LEARNED {

@@ -1,7 +1,7 @@
 //! Batches whose times vary, and what taking spans costs: what a schedule in virtual time
 //! leaves out unless asked.
 
-use breakeven::Costs;
+use crate::batches::Costs;
 use breakeven::plan::{ExecutionStrategy, Tuning};
 use breakeven::testing::Scenario;
 
@@ -45,7 +45,7 @@ fn regret(tuning: &'static Tuning, deviation: f64) -> f64 {
             for launch_ns in [20e3, 200e3] {
                 let mut scenario = batch(vec![1.0; tasks], ratio, launch_ns, tuning);
                 scenario.noise.deviation = deviation;
-                let costs = Costs::new();
+                let costs = Costs::default();
                 let auto = |seed| run(&seeded(&scenario, seed), ExecutionStrategy::Auto, &costs);
                 (0..LEARNED).for_each(|seed| _ = auto(seed));
                 let took: f64 = (LEARNED..LEARNED + JUDGED).map(auto).sum();

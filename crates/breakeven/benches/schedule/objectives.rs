@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use breakeven::Costs;
+use breakeven_schedule::plan::Model;
+
+use crate::batches::Costs;
 use breakeven::hardware::Fact;
 use breakeven::plan::{ExecutionStrategy, Objective, Power, Prices, Resource, Tuning};
 use breakeven::testing::{Scenario, Simulated};
@@ -127,7 +129,11 @@ fn all(scenario: &Scenario) -> Vec<Simulated> {
     let splits = (1..20).map(|part| ExecutionStrategy::hybrid(5 * part).expect("below 100 %"));
     let alone = [ExecutionStrategy::CpuOnly, ExecutionStrategy::GpuOnly];
     let strategies = alone.into_iter().chain(splits);
-    let run = |strategy| scenario.run(strategy, &Costs::new()).expect("a strategy");
+    let run = |strategy| {
+        scenario
+            .run(strategy, &mut Model::default())
+            .expect("a strategy")
+    };
     strategies.map(run).collect()
 }
 
@@ -319,7 +325,7 @@ fn judge(
     let spent = |run: &Simulated| scenario.spent(run, resource).expect("its draws are known");
     let in_time = oracle.iter().filter(|run| run.makespan_ns <= within_ns);
     let least = in_time.map(spent).fold(f64::INFINITY, f64::min);
-    let (mut scenario, tasks, costs) = (scenario.clone(), scenario.tasks(), Costs::new());
+    let (mut scenario, tasks, costs) = (scenario.clone(), scenario.tasks(), Costs::default());
     for number in 0..LEARNED + JUDGED {
         if let Some((shape, seed)) = others {
             // The parts lie evenly, however many there are: multiples of the golden ratio.
@@ -333,7 +339,7 @@ fn judge(
             scenario = scenario.with_task_costs(shape.costs(tasks, seed));
         }
         scenario.noise.seed = number as u64;
-        let run = scenario.run(ExecutionStrategy::Auto, &costs);
+        let run = scenario.run(ExecutionStrategy::Auto, &mut costs.borrow_mut());
         let run = run.expect("its draws are known");
         if number < LEARNED {
             continue;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use breakeven::Costs;
+use crate::batches::Costs;
 use breakeven::execute::{RayonCpu, StrategyManager};
 use breakeven::plan::{ExecutionStrategy, Tuning};
 use breakeven::profile::recorder::Clock;
@@ -76,8 +76,12 @@ fn ideal_ns(pieces: usize, launch_ns: f64, phases: [f64; 3]) -> f64 {
 fn warm(strategy: ExecutionStrategy, launch: f64, tuning: &'static Tuning) -> (f64, f64) {
     let scenario = scenario(launch, EQUAL, tuning);
     let small = scenario.with_task_costs((0..TASKS / 4).map(|_| 1.0));
-    let costs = Costs::new();
-    let run = |scenario: &Scenario, strategy| scenario.run(strategy, &costs).expect("it runs");
+    let costs = Costs::default();
+    let run = |scenario: &Scenario, strategy| {
+        scenario
+            .run(strategy, &mut costs.borrow_mut())
+            .expect("it runs")
+    };
     for _ in 0..2 {
         run(&small, ExecutionStrategy::GpuOnly);
         run(&scenario, ExecutionStrategy::GpuOnly);
@@ -102,7 +106,7 @@ fn over_one(mut scenario: Scenario, costs: &Costs) -> (f64, f64) {
     let one = TASKS as f64 * gpu.task_ns + gpu.launch_ns;
     let times = (0..MANY).map(|seed| {
         scenario.noise.seed = seed as u64;
-        let run = scenario.run(ExecutionStrategy::GpuOnly, costs);
+        let run = scenario.run(ExecutionStrategy::GpuOnly, &mut costs.borrow_mut());
         run.expect("it runs").makespan_ns / one
     });
     let times: Vec<f64> = times.collect();
@@ -116,7 +120,7 @@ fn over_one(mut scenario: Scenario, costs: &Costs) -> (f64, f64) {
 pub(crate) fn noisy(tuning: &'static Tuning) -> [(&'static str, f64); 4] {
     let mean = |devices: &[[f64; 2]]| {
         let means = LAUNCHES.map(|launch| {
-            let costs = Costs::new();
+            let costs = Costs::default();
             let means = devices.iter().map(|&copies| {
                 let mut scenario = scenario(launch, copies, tuning);
                 scenario.noise.deviation = NOISE;
@@ -129,7 +133,7 @@ pub(crate) fn noisy(tuning: &'static Tuning) -> [(&'static str, f64); 4] {
     let mut short = batch_of(SHORT_NS, 1.0, [0.0; 2], tuning);
     short.noise.deviation = NOISE;
     [
-        ("short", over_one(short, &Costs::new()).0),
+        ("short", over_one(short, &Costs::default()).0),
         ("serial", mean(&[[0.0; 2]])),
         ("equal", mean(&[EQUAL])),
         ("comes", mean(&[[0.0; 2], EQUAL])),
@@ -156,7 +160,7 @@ pub(crate) fn print(tuning: &'static Tuning) {
             }
         }
         let serial = scenario(launch, [0.0; 2], tuning);
-        let (mean, most) = over_one(serial, &Costs::new());
+        let (mean, most) = over_one(serial, &Costs::default());
         metric(
             &format!("overlap_serial_mean/launch_{percent:.1}%"),
             mean,
@@ -190,7 +194,7 @@ fn real(overlaps: bool) {
     };
     let gpu = SimulatedGpu::new(spec, |task: &u64| task + 1);
     let manager = StrategyManager::new(Arc::new(RayonCpu::current()), Arc::new(gpu))
-        .with_costs(Arc::new(Costs::new()))
+        .with_costs(Arc::new(breakeven::Costs::new()))
         .with_strategy(ExecutionStrategy::GpuOnly);
     let clock = Clock::new();
     let (mut times, mut pieces) = (Vec::new(), 1);

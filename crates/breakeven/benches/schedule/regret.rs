@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use breakeven::Costs;
+use breakeven_schedule::plan::Model;
+
+use crate::batches::Costs;
 
 use breakeven::plan::ExecutionStrategy;
 use breakeven::plan::Tuning;
@@ -145,10 +147,10 @@ pub(crate) fn print(tuning: &'static Tuning) {
         );
         let auto =
             |scenario: &Scenario, costs: &Costs| run(scenario, ExecutionStrategy::Auto, costs);
-        add("cold", auto(&scenario, &Costs::new()), oracle);
+        add("cold", auto(&scenario, &Costs::default()), oracle);
         add(
             "cold_launch_told",
-            auto(&telling(&scenario), &Costs::new()),
+            auto(&telling(&scenario), &Costs::default()),
             oracle,
         );
         let off = off(point.number, 0);
@@ -160,7 +162,7 @@ pub(crate) fn print(tuning: &'static Tuning) {
             oracle,
         );
         let learned = |quiet: &Scenario| {
-            let costs = Costs::new();
+            let costs = Costs::default();
             for _ in 0..20 {
                 let _ = auto(quiet, &costs);
             }
@@ -251,7 +253,7 @@ pub(crate) fn means(tuning: &'static Tuning, tasks: &[usize]) -> Vec<(&'static s
         let auto =
             |scenario: &Scenario, costs: &Costs| run(scenario, ExecutionStrategy::Auto, costs);
         let learned = || {
-            let costs = Costs::new();
+            let costs = Costs::default();
             for _ in 0..10 {
                 let _ = auto(&point.quiet, &costs);
             }
@@ -263,10 +265,10 @@ pub(crate) fn means(tuning: &'static Tuning, tasks: &[usize]) -> Vec<(&'static s
             *count += 1.0;
         };
         add("warm", auto(&scenario, &learned()), oracle);
-        add("cold", auto(&scenario, &Costs::new()), oracle);
+        add("cold", auto(&scenario, &Costs::default()), oracle);
         let stated = run_stated(&scenario, off(point.number, 0));
         add("cold_operators", stated, oracle);
-        add("cold_launch_told", auto(&told, &Costs::new()), oracle);
+        add("cold_launch_told", auto(&told, &Costs::default()), oracle);
         if point.is_loaded {
             continue;
         }
@@ -276,7 +278,7 @@ pub(crate) fn means(tuning: &'static Tuning, tasks: &[usize]) -> Vec<(&'static s
         ] {
             add(name, auto(&other, &learned()), least(&times(&other)));
         }
-        let (costs, mut small) = (Costs::new(), scenario.clone());
+        let (costs, mut small) = (Costs::default(), scenario.clone());
         small.memory_per_task = 1;
         for number in 0..2 * LEARNED_SMALL {
             let took = auto(&small, &costs);
@@ -284,7 +286,7 @@ pub(crate) fn means(tuning: &'static Tuning, tasks: &[usize]) -> Vec<(&'static s
                 add("too_small_by_the_rule", took, oracle);
             }
         }
-        let (costs, mut compiles) = (Costs::new(), scenario.clone());
+        let (costs, mut compiles) = (Costs::default(), scenario.clone());
         compiles.gpus[0].launch_ns += COMPILES_NS;
         let _ = auto(&compiles, &costs);
         for _ in 0..AFTER_COMPILING {
@@ -367,7 +369,7 @@ fn another_draw(point: &Point, tasks: usize) -> Scenario {
 
 /// What the rule alone says, kept to the end.
 fn run_rule(scenario: &Scenario) -> f64 {
-    let decision = scenario.run(ExecutionStrategy::Auto, &Costs::new());
+    let decision = scenario.run(ExecutionStrategy::Auto, &mut Model::default());
     let strategy = decision.expect("a strategy").decision.ruling.strategy;
     scenario.run_fixed(strategy).expect("a strategy")
 }

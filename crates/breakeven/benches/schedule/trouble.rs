@@ -1,6 +1,6 @@
 //! What devices that stall, turn slow or were loaded cost.
 
-use breakeven::Costs;
+use crate::batches::Costs;
 
 use breakeven::plan::ExecutionStrategy;
 use breakeven::plan::Tuning;
@@ -71,7 +71,7 @@ fn slow_devices(tuning: &'static Tuning) -> Vec<Figure> {
                             let costs = if is_warm {
                                 learned(&quiet)
                             } else {
-                                Costs::new()
+                                Costs::default()
                             };
                             let took = run(&scenario, ExecutionStrategy::Auto, &costs) / alone;
                             (sum, count) = (sum + took, count + 1.0);
@@ -165,7 +165,7 @@ fn probes(tuning: &'static Tuning) -> Figure {
                 launch_ns,
                 ..scenario.gpus[0]
             }];
-            let costs = Costs::new();
+            let costs = Costs::default();
             let few = scenario.with_task_costs([1.0; 2]);
             for _ in 0..3 {
                 let _ = run(&few, ExecutionStrategy::GpuOnly, &costs);
@@ -189,7 +189,7 @@ fn free_memory(tuning: &'static Tuning) -> Figure {
             let quiet = split(Shape::Uniform.costs(tasks, 1), ratio, tuning);
             let mut held = quiet.clone();
             held.gpus[0].most_tasks = tasks / 16;
-            let costs = Costs::new();
+            let costs = Costs::default();
             for _ in 0..LOADED {
                 let _ = run(&held, ExecutionStrategy::Auto, &costs);
             }

@@ -1,7 +1,7 @@
 //! Regret of batches whose tasks are others each time, as requests or pictures of many sizes
 //! are: what earlier batches took tells of the next one only on average.
 
-use breakeven::Costs;
+use crate::batches::Costs;
 use breakeven::plan::{ExecutionStrategy, Tuning};
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, LogNormal};
@@ -62,7 +62,7 @@ fn regrets(tuning: &'static Tuning, draw: Draw, tasks: usize) -> (Vec<f64>, Vec<
     for ratio in [0.1, 1.0, 10.0, 50.0] {
         for launch_ns in [5e3, 50e3, 500e3] {
             let mut random = Xoshiro256PlusPlus::seed_from_u64(tasks as u64);
-            let costs = Costs::new();
+            let costs = Costs::default();
             let mut next = || {
                 let work: Vec<f64> = (0..tasks).map(|_| draw(&mut random)).collect();
                 let scenario = batch(work, ratio, launch_ns, tuning);

@@ -16,10 +16,10 @@ use super::slots::Slots;
 use super::start::Question;
 use super::tasks::{FailFast, GpuLane, Keep, Tasks};
 use super::work::{Lane, Work};
+use crate::WorkloadProfile;
 use crate::error::Error;
 use crate::plan::{Basis, Decision, ExecutionStrategy, Objective};
 use crate::schedule::MOST_TASKS;
-use crate::workload::WorkloadProfile;
 
 /// What is asked for of a batch, whatever its tasks are.
 #[derive(Clone, Copy, Default)]

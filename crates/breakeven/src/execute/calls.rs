@@ -10,8 +10,8 @@ use super::result::{ExecuteError, ExecutionResult, TaskError};
 use super::slots::Slots;
 use super::tasks::{Batched, EachTask, FailFast, Function, Keep, Tasks};
 use super::work::{Lane, dropped, each_dropped};
+use crate::WorkloadProfile;
 use crate::error::Error;
-use crate::workload::WorkloadProfile;
 
 impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
     /// Runs every task: on the CPU by `process_fn`, on a GPU by the executor's

@@ -22,6 +22,8 @@ mod items;
 pub(crate) mod ledger;
 mod manager;
 mod operator;
+#[cfg(test)]
+mod overlap_tests;
 mod portion;
 mod promise;
 mod quarantine;

@@ -10,6 +10,7 @@ use super::result::LeftOut;
 use super::shared::{Config, Shared};
 use super::slot::GpuSlot;
 use super::work::{Lane, caught};
+use crate::WorkloadProfile;
 use crate::error::{DeviceError, DeviceErrorKind, Error};
 use crate::hardware::{Fact, GpuKind};
 use crate::plan::{
@@ -17,7 +18,6 @@ use crate::plan::{
     StatedWork, Tuning, decide_tuned,
 };
 use crate::schedule::GpuSetup;
-use crate::workload::WorkloadProfile;
 
 /// Launches of one batch that are in flight on a device at the most.
 const MOST_DEPTH: usize = 16;

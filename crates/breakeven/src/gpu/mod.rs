@@ -138,7 +138,7 @@ impl Gpu {
         let (client, copies, info) = caught(|| open::client(id, &faults))?;
         let shared = Shared {
             id: id.clone(),
-            spec: GpuSpec::of(&info, None),
+            spec: crate::hardware::gpu_spec(&info, None),
             info,
             client,
             copies,

@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::error::{DeviceError, DeviceErrorKind};
 #[cfg(feature = "gpu")]
 use crate::gpu::{Buffer, DeviceForm, Gpu};
+use crate::plan::Work;
 use crate::tensor::{Element, Inputs, Tensor, shape};
 use crate::tune::HostTunable;
 
@@ -19,20 +20,6 @@ mod tuning;
 
 pub(crate) use chain::Step;
 pub use chain::{Chain, Stage, Stages};
-
-/// The work of one call: what a roofline is drawn from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Work {
-    /// Independent items in the batch.
-    pub items: u64,
-    /// Elements of the output.
-    pub elements: u64,
-    /// Floating-point operations; a multiply-add is two. Zero where the arithmetic
-    /// is on integers.
-    pub flops: u64,
-    /// Compulsory traffic: inputs and parameters read once, the output written once.
-    pub bytes: u64,
-}
 
 /// Some items of an input, in host memory.
 #[derive(Debug, Clone, Copy)]

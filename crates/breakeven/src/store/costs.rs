@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::cache_file::{CacheFile, Cached, CostsWarning};
 use crate::error::Error;
 use crate::hardware::{DeviceId, HardwareCapabilities};
-use crate::plan::costs::{Forgotten, Model, OperationRecord, micros};
-use crate::plan::{GpuSpec, Observation, OperationCosts, RanOn};
+use crate::plan::{
+    Forgotten, GpuSpec, Model, Observation, OperationCosts, OperationRecord, RanOn, micros,
+};
 
 /// Machines that are kept; beyond, the one that was not used for longest goes.
 const MOST_MACHINES: usize = 16;

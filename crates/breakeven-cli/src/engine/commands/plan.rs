@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use breakeven::WorkloadProfile;
 use breakeven::execute::{measure_power, ordered_prices, ordered_strategy, read_prices};
-use breakeven::hardware::HardwareCapabilities;
+use breakeven::hardware::{HardwareCapabilities, as_planned, gpu_spec};
 use breakeven::plan::{
     Basis, ExecutionStrategy, Goal, GpuCosts, GpuSpec, Machine, Objective, OperationCosts, Prices,
     ProfilingHeuristics, Resource, costs_from_rates, decide_by, decide_for,
@@ -79,11 +79,9 @@ pub(crate) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
 
 /// This machine, with the GPUs that are to be decided about.
 pub(super) fn this_machine(found: &session::Machine, device: Option<&str>) -> Result<Machine> {
-    let mut machine = Machine::of(&found.hardware, Some(&found.load));
+    let mut machine = as_planned(&found.hardware, Some(&found.load));
     let gpus = devices::gpus(device, &found.hardware)?.into_iter();
-    machine.gpus = gpus
-        .map(|gpu| GpuSpec::of(gpu, Some(&found.load)))
-        .collect();
+    machine.gpus = gpus.map(|gpu| gpu_spec(gpu, Some(&found.load))).collect();
     Ok(machine)
 }
 

@@ -3,11 +3,8 @@
 use crate::engine::suite::BatchWorkload;
 use anyhow::{Result, bail};
 use breakeven::execute::{measure_power, ordered_prices, ordered_strategy, read_prices};
-use breakeven::hardware::{AbsentBackend, GpuKind, HardwareCapabilities};
-use breakeven::plan::{
-    ExecutionStrategy, GpuSpec, Machine as PlannedMachine, Objective, OperationCosts, Prices,
-    Resource,
-};
+use breakeven::hardware::{AbsentBackend, GpuKind, HardwareCapabilities, as_planned};
+use breakeven::plan::{ExecutionStrategy, GpuSpec, Objective, OperationCosts, Prices, Resource};
 use breakeven_profile::profile::Device;
 
 use super::{Work, check_memory, kernels, memory};
@@ -65,7 +62,7 @@ fn check_objective(
     match objective.resource() {
         None => {}
         Some(Resource::Energy) => {
-            let mut devices = PlannedMachine::of(hardware, None);
+            let mut devices = as_planned(hardware, None);
             devices.gpus = gpus.iter().map(GpuSpec::named).collect();
             measure_power(&mut devices, &OperationCosts::default(), hardware)?;
         }

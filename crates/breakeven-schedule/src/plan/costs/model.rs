@@ -1,0 +1,386 @@
+//! The model: operations by name, then by size of task.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::OnceLock;
+use std::time::SystemTime;
+
+use smallvec::SmallVec;
+
+use super::group::Group;
+use super::record::{Forgotten, ObservationRecord, OperationRecord};
+use super::{GpuCosts, Observation, OperationCosts, RanOn, Snapshot, micros};
+use crate::plan::Tuning;
+
+/// Operations times sizes that are kept; beyond, the one that was not observed
+/// for longest goes.
+pub(super) const MOST_GROUPS: usize = 1024;
+
+/// Bytes of a name that count. Names that differ only behind are one.
+pub(super) const MOST_NAME: usize = 1024;
+
+/// Operations that are remembered as forgotten.
+const MOST_FORGOTTEN: usize = 256;
+
+/// What was observed, and what follows from it.
+#[derive(Debug, Clone, Default)]
+pub struct Model {
+    operations: HashMap<Box<str>, Vec<Group>>,
+    groups: usize,
+    /// What a launch on each GPU costs at the least, ns, once it was asked for.
+    launches: OnceLock<BTreeMap<Box<str>, f64>>,
+    /// Drivers of the GPUs that are here now.
+    drivers: HashMap<Box<str>, Box<str>>,
+    /// Operations that were forgotten, and when, µs since 1970: what was
+    /// observed until then stays out, also when another process still knows it.
+    forgotten: HashMap<Box<str>, u64>,
+    /// What the process signs its observations with.
+    writer: u32,
+    next_number: u32,
+    /// Changes that the file has not seen.
+    pub unsaved: u64,
+    /// The usual ones, but in a bench.
+    pub tuning: &'static Tuning,
+}
+
+/// Bits of the memory per task.
+pub(super) fn size_class(memory_per_task: usize) -> u8 {
+    (usize::BITS - memory_per_task.leading_zeros()) as u8
+}
+
+/// The least memory per task of so many bits.
+fn least_of_class(size_class: u8) -> usize {
+    match size_class.checked_sub(1) {
+        None => 0,
+        Some(shift) => 1_usize.checked_shl(shift.into()).unwrap_or(usize::MAX),
+    }
+}
+
+/// The part of a name that counts.
+pub(super) fn clipped(name: &str) -> &str {
+    &name[..name.floor_char_boundary(MOST_NAME)]
+}
+
+impl Model {
+    /// An empty one, whose observations are signed with that number.
+    pub fn of(writer: u32) -> Self {
+        Self {
+            writer,
+            ..Self::default()
+        }
+    }
+
+    /// What is known of an operation whose tasks take so much memory, bytes, on these GPUs and on so
+    /// many workers: of tasks of that size, or of the size nearest to it.
+    pub fn lookup(
+        &self,
+        operation: &str,
+        memory_per_task: usize,
+        gpus: &[impl AsRef<str>],
+        workers: usize,
+    ) -> OperationCosts {
+        let size_class = size_class(memory_per_task);
+        let groups = self.operations.get(clipped(operation));
+        let groups = groups.into_iter().flatten();
+        let names = gpus.iter().map(|gpu| clipped(gpu.as_ref()));
+        // A size of which nothing is known is like the nearest one, and so is a device there.
+        let far = |group: &&Group| group.size_class.abs_diff(size_class);
+        let like = groups.filter(|group| far(group) <= self.tuning.like_sizes);
+        let mut like: SmallVec<[&Group; 4]> = like.collect();
+        like.sort_by_key(far);
+        let of = |group: &Group| {
+            let costs = group.costs(names.clone(), workers.max(1));
+            match i32::from(size_class) - i32::from(group.size_class) {
+                0 => costs,
+                doublings => costs.of_another_size(2_f64.powi(doublings)),
+            }
+        };
+        let mut like = like.into_iter();
+        let mut costs = like.next().map_or_else(
+            || OperationCosts {
+                gpus: vec![GpuCosts::default(); gpus.len()],
+                ..OperationCosts::default()
+            },
+            of,
+        );
+        for group in like {
+            if costs.knows_all() {
+                break;
+            }
+            costs = costs.filled(&of(group));
+        }
+        for (known, gpu) in costs.gpus.iter_mut().zip(gpus) {
+            if known.cost.is_none() {
+                known.launch_ns = self.launch_ns(clipped(gpu.as_ref()));
+            }
+        }
+        costs
+    }
+
+    /// What a launch on that GPU costs at the least, as operations showed, ns.
+    fn launch_ns(&self, gpu: &str) -> Option<f64> {
+        let launches = self.launches.get_or_init(|| {
+            let groups = self.operations.values().flatten();
+            let mut all = BTreeMap::new();
+            for (gpu, ns) in groups.flat_map(Group::launches) {
+                let least = all.entry(gpu.into()).or_insert(ns);
+                *least = ns.min(*least);
+            }
+            all
+        });
+        launches.get(gpu).copied()
+    }
+
+    /// The least memory per task of each size that is known of an operation.
+    pub fn sizes(&self, operation: &str) -> Vec<usize> {
+        let groups = self.operations.get(clipped(operation));
+        let classes = groups.into_iter().flatten().map(|group| group.size_class);
+        let mut sizes: Vec<usize> = classes.map(least_of_class).collect();
+        sizes.sort_unstable();
+        sizes
+    }
+
+    /// The GPUs on which an operation was observed, in the order of their names.
+    pub fn gpus(&self, operation: &str) -> BTreeSet<String> {
+        let groups = self.operations.get(clipped(operation));
+        let names = groups.into_iter().flatten().flat_map(Group::gpus);
+        names.map(str::to_owned).collect()
+    }
+
+    /// A batch, or a part of one, ran there.
+    pub fn observe(
+        &mut self,
+        operation: &str,
+        memory_per_task: usize,
+        on: RanOn<'_>,
+        seen: &Observation,
+    ) {
+        self.observe_or_recall(operation, memory_per_task, on, seen, false);
+    }
+
+    /// The same; what was recalled would have taken that at the least.
+    pub fn observe_or_recall(
+        &mut self,
+        operation: &str,
+        memory_per_task: usize,
+        on: RanOn<'_>,
+        seen: &Observation,
+        recalled: bool,
+    ) {
+        let size_class = size_class(memory_per_task);
+        // The clock may have been set back since the operation was forgotten.
+        let forgotten = self.forgotten.get(clipped(operation));
+        let earliest = forgotten.map_or(0, |at_us| at_us.saturating_add(1));
+        let record = ObservationRecord {
+            at_us: micros(seen.at).max(earliest),
+            writer: self.writer,
+            number: self.next_number,
+            tasks: seen.tasks,
+            ns: seen.ns,
+            workers: u32::try_from(seen.workers).unwrap_or(u32::MAX).max(1),
+            transfer_ns: seen.transfer_ns,
+            shared: seen.shared,
+            recalled,
+        };
+        if !record.is_plausible() {
+            return;
+        }
+        self.next_number = self.next_number.wrapping_add(1);
+        self.unsaved += 1;
+        self.with_group(operation, size_class, |group, drivers| match on {
+            RanOn::Cpu => group.observe_cpu(record),
+            RanOn::Gpu(name) => {
+                let driver = driver_of(drivers, name);
+                group.observe_gpu(clipped(name), driver, record);
+            }
+        });
+    }
+
+    /// A launch of more tasks was refused for want of memory; so many were taken.
+    pub fn remember_fit(
+        &mut self,
+        operation: &str,
+        memory_per_task: usize,
+        gpu: &str,
+        tasks: u64,
+        at: SystemTime,
+    ) {
+        let (size_class, at_us) = (size_class(memory_per_task), micros(at));
+        self.unsaved += 1;
+        self.with_group(operation, size_class, |group, drivers| {
+            let gpu = group.gpu(clipped(gpu), driver_of(drivers, gpu));
+            gpu.remember_fit(tasks, at_us);
+        });
+    }
+
+    /// The GPU has that driver now: what was measured with another one is void.
+    pub fn declare_driver(&mut self, gpu: &str, driver: &str) {
+        let (gpu, driver) = (clipped(gpu), clipped(driver));
+        if driver_of(&self.drivers, gpu) == Some(driver) {
+            return;
+        }
+        self.drivers.insert(gpu.into(), driver.into());
+        self.launches.take();
+        for group in self.operations.values_mut().flatten() {
+            group.void_driver(gpu, driver);
+        }
+    }
+
+    /// Forgets what was observed of an operation until now.
+    pub fn forget(&mut self, operation: &str, now: SystemTime) {
+        let at_us = micros(now);
+        self.unsaved += 1;
+        self.launches.take();
+        let operation = clipped(operation);
+        // Also what this process observed in the same microsecond.
+        let groups = self.operations.remove(operation).unwrap_or_default();
+        self.groups -= groups.len();
+        let newest = groups.iter().map(Group::newest).fold(at_us, u64::max);
+        self.note_forgotten(operation, newest);
+    }
+
+    /// In the order of their names.
+    pub fn operations(&self) -> Vec<String> {
+        let names = self.operations.keys().map(|name| name.to_string());
+        let mut names: Vec<_> = names.collect();
+        names.sort_unstable();
+        names
+    }
+
+    fn note_forgotten(&mut self, operation: &str, at_us: u64) {
+        let noted = self.forgotten.entry(operation.into()).or_default();
+        *noted = at_us.max(*noted);
+        if self.forgotten.len() > MOST_FORGOTTEN {
+            let oldest = self.forgotten.iter().min_by_key(|(_, at_us)| **at_us);
+            if let Some(oldest) = oldest.map(|(name, _)| name.clone()) {
+                self.forgotten.remove(&oldest);
+            }
+        }
+    }
+
+    /// Calls `change` with the group, made where there is none.
+    pub(super) fn with_group(
+        &mut self,
+        operation: &str,
+        size_class: u8,
+        change: impl FnOnce(&mut Group, &HashMap<Box<str>, Box<str>>),
+    ) {
+        let operation = clipped(operation);
+        if !self.operations.contains_key(operation) {
+            self.operations.insert(operation.into(), Vec::new());
+        }
+        let groups = self.operations.get_mut(operation);
+        let groups = groups.expect("it was put in if it was not there");
+        let is_it = |group: &Group| group.size_class == size_class;
+        let found = groups.iter().position(is_it);
+        let index = found.unwrap_or_else(|| {
+            groups.push(Group::new(size_class, self.tuning));
+            groups.len() - 1
+        });
+        change(&mut groups[index], &self.drivers);
+        if groups[index].launches().next().is_some() {
+            self.launches.take();
+        }
+        if found.is_none() {
+            self.groups += 1;
+            self.drop_oldest();
+        }
+    }
+
+    /// Drops groups until there are no more than may be.
+    fn drop_oldest(&mut self) {
+        let surplus = self.groups.saturating_sub(MOST_GROUPS);
+        if surplus == 0 {
+            return;
+        }
+        self.launches.take();
+        let all = self.operations.values().flatten();
+        let mut ages: Vec<u64> = all.map(Group::newest).collect();
+        let (_, &mut newest_to_go, _) = ages.select_nth_unstable(surplus - 1);
+        let mut to_go = surplus;
+        self.operations.retain(|_, groups| {
+            groups.retain(|group| {
+                let goes = to_go > 0 && group.newest() <= newest_to_go;
+                to_go -= usize::from(goes);
+                !goes
+            });
+            !groups.is_empty()
+        });
+        self.groups -= surplus - to_go;
+    }
+
+    /// Takes in what the file knows, and gives all that is known then. What this process
+    /// knows and the file does too is there once.
+    pub fn join(&mut self, records: Vec<OperationRecord>, forgotten: Vec<Forgotten>) -> Snapshot {
+        for Forgotten { operation, at_us } in forgotten {
+            self.note_forgotten(clipped(&operation), at_us);
+        }
+        for mut record in records {
+            record.operation.truncate(clipped(&record.operation).len());
+            for gpu in &mut record.gpus {
+                gpu.device.truncate(clipped(&gpu.device).len());
+            }
+            record.gpus.retain(|gpu| {
+                let here = driver_of(&self.drivers, &gpu.device);
+                let there = gpu.driver.as_deref();
+                here.is_none() || there.is_none() || here == there
+            });
+            let operation = record.operation.clone();
+            self.with_group(&operation, record.size_class, |group, _| {
+                group.join(record);
+            });
+        }
+        let forgotten = &self.forgotten;
+        self.operations.retain(|name, groups| {
+            if let Some(&at_us) = forgotten.get(name) {
+                for group in groups.iter_mut() {
+                    group.forget_until(at_us);
+                }
+                groups.retain(|group| !group.is_empty());
+            }
+            !groups.is_empty()
+        });
+        self.groups = self.operations.values().map(Vec::len).sum();
+        self.launches.take();
+        self.snapshot()
+    }
+
+    /// All of it as plain data, in the order of names.
+    fn snapshot(&self) -> Snapshot {
+        let groups = self.operations.iter();
+        let records =
+            groups.flat_map(|(name, groups)| groups.iter().map(|group| group.record(name)));
+        let mut records: Vec<_> = records.collect();
+        records.sort_by(|a, b| (&a.operation, a.size_class).cmp(&(&b.operation, b.size_class)));
+        let forgotten = self.forgotten.iter();
+        let forgotten = forgotten.map(|(name, &at_us)| Forgotten {
+            operation: name.to_string(),
+            at_us,
+        });
+        let mut forgotten: Vec<_> = forgotten.collect();
+        forgotten.sort();
+        Snapshot {
+            operations: records,
+            forgotten,
+            unsaved: self.unsaved,
+        }
+    }
+
+    /// That snapshot was written to the file.
+    pub fn written(&mut self, snapshot: &Snapshot) {
+        self.unsaved = self.unsaved.saturating_sub(snapshot.unsaved);
+        for record in &snapshot.operations {
+            let groups = self.operations.get_mut(record.operation.as_str());
+            let groups = groups.into_iter().flatten();
+            for group in groups.filter(|group| group.size_class == record.size_class) {
+                group.written(record);
+            }
+        }
+    }
+}
+
+pub(super) fn driver_of<'a>(
+    drivers: &'a HashMap<Box<str>, Box<str>>,
+    gpu: &str,
+) -> Option<&'a str> {
+    drivers.get(clipped(gpu)).map(|driver| &**driver)
+}

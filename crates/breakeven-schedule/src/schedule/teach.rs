@@ -1,0 +1,298 @@
+//! What the cost model learns of a batch.
+
+use std::ops::Range;
+
+use super::calls::Calls;
+use super::gpu::Gpu;
+use super::{LaunchTime, Ns, PLACES, Schedule};
+use crate::plan::{Learned, RanOn, Shape, Tuning};
+use crate::whole;
+
+/// Launches of each device whose times are kept …
+const MOST_KEPT: usize = 1024;
+
+/// … and are learned.
+const MOST_LAUNCHES: usize = 8;
+
+/// A launch that was done.
+#[derive(Debug)]
+struct Launch {
+    range: Range<usize>,
+    ns: Ns,
+    /// Only with the one before it the time is known.
+    is_joint: bool,
+    /// The work that it had, as far as its time tells.
+    found: Option<f64>,
+}
+
+/// What became of launches on a GPU.
+#[derive(Debug, Default)]
+pub(super) struct LaunchTimes {
+    /// The first that were done.
+    done: Vec<Launch>,
+    /// All that were done: their number, their tasks, their time.
+    all: (usize, usize, Ns),
+    /// Tasks of launches whose transfers are known apart, and what those took.
+    moved: (usize, Ns),
+    /// Tasks that were taken back, and what they would have taken.
+    recalled: Vec<(usize, Ns)>,
+    was_recalled: bool,
+}
+
+impl LaunchTimes {
+    pub(super) fn done(&mut self, range: Range<usize>, took: LaunchTime) {
+        if let Some(moved) = took.moved {
+            let (tasks, ns) = self.moved;
+            self.moved = (tasks + range.len(), ns + moved);
+        }
+        let Some(ns) = took.ns else { return };
+        let (launches, tasks, all) = self.all;
+        self.all = (launches + 1, tasks + range.len(), all + ns);
+        if self.done.len() < MOST_KEPT {
+            self.done.push(Launch {
+                range,
+                ns,
+                is_joint: took.is_joint,
+                found: None,
+            });
+        }
+    }
+
+    /// Shares times that are only known together out among the tasks.
+    fn share_out(&mut self) {
+        for joint in self.done.chunk_by_mut(|_, next| next.is_joint) {
+            let tasks: usize = joint.iter().map(|launch| launch.range.len()).sum();
+            let ns: Ns = joint.iter().map(|launch| launch.ns).sum();
+            for launch in joint {
+                launch.ns = ns / tasks as f64 * launch.range.len() as f64;
+            }
+        }
+    }
+
+    /// What moving the data of so many tasks takes, as far as launches told.
+    fn transfer_ns(&self, tasks: usize) -> Option<Ns> {
+        let (told, ns) = self.moved;
+        (told > 0).then(|| ns / told as f64 * tasks as f64)
+    }
+
+    /// The first, and the largest of the others: they tell the most.
+    fn telling(&self) -> impl Iterator<Item = &Launch> {
+        let mut telling: Vec<&Launch> = self.done.iter().collect();
+        if let Some(others) = telling.get_mut(1..) {
+            others.sort_by_key(|launch| std::cmp::Reverse(launch.range.len()));
+        }
+        telling.into_iter()
+    }
+
+    /// The mean of all that were done: its tasks, its time.
+    fn mean(&self) -> Option<(usize, Ns)> {
+        let (launches, tasks, took) = self.all;
+        let each = 1.0 / launches as f64;
+        (launches > 0).then(|| (whole((tasks as f64 * each).round()).max(1), took * each))
+    }
+
+    /// A launch was taken back after so many ns. That tells something only where it should
+    /// have ended by then.
+    pub(super) fn recalled(&mut self, tasks: usize, ns: Ns, predicted: Ns, tuning: &Tuning) {
+        self.was_recalled = true;
+        let at_least = tuning.recalled_times * ns;
+        if predicted < at_least {
+            self.recalled.push((tasks, at_least));
+        }
+    }
+}
+
+impl Schedule {
+    /// Tells the cost model what the batch took: `took` ns, where a split was `predicted` to
+    /// take so many, with `cpu_tasks` on the CPU and others on GPUs of these names.
+    pub fn teach(
+        &mut self,
+        batch: &mut Learned<'_>,
+        names: &[String],
+        cpu_tasks: usize,
+        (took, predicted): (Ns, Option<Ns>),
+    ) {
+        for gpu in &mut self.gpus {
+            gpu.told.share_out();
+        }
+        self.end_calls();
+        self.find_work();
+        let calls_ns = self
+            .calls
+            .as_ref()
+            .map_or(0.0, |calls| calls.spent(batch.workers));
+        let (operation, memory_per_task, workers) =
+            (batch.operation, batch.memory_per_task, batch.workers);
+        let gpus = || self.gpus.iter().zip(names);
+        let was_tried = |gpu: &Gpu| gpu.successes > 0 || gpu.told.was_recalled;
+        let tried = gpus().filter(|(gpu, _)| was_tried(gpu));
+        let tried: Vec<&str> = tried.map(|(_, name)| name.as_str()).collect();
+        let whole_ns = |ns: Ns| whole(ns.round()) as u64;
+        let mut tell =
+            |on: RanOn<'_>, tasks: usize, (ns, moved): (Ns, Option<Ns>), shared: bool| {
+                let (ns, moved) = (whole_ns(ns), moved.map(whole_ns));
+                batch.observe(on, tasks as u64, ns, moved, shared);
+            };
+        // A few tasks that were tried there hinder nobody.
+        let is_much = |busy: Ns| busy >= took / 2.0;
+        let cpu_works = is_much(calls_ns + self.cpu.took / workers as f64);
+        let gpus_work = self.gpus.iter().any(|gpu| is_much(gpu.told.all.2));
+        // Of fewer tasks than workers, some say nothing of the others.
+        let are_few = self.setup.tasks < workers && 2 * cpu_tasks < self.setup.tasks;
+        let calls_tell = |calls: &Calls| calls.tell(self.setup.tasks, workers);
+        let is_noise = !self.calls.as_ref().is_none_or(calls_tell);
+        if cpu_tasks > 0 && (tried.is_empty() || !are_few && !is_noise) {
+            // Of a batch of its own it counts how evenly the workers shared it.
+            let waves = self.setup.tasks.div_ceil(workers) as f64;
+            let (tasks, ns) = match self.gpus.iter().all(Gpu::is_new) {
+                true => (cpu_tasks, (took - calls_ns).max(0.0)),
+                false => (self.setup.tasks, self.cpu_task_ns() * waves),
+            };
+            tell(RanOn::Cpu, tasks, (ns, None), gpus_work);
+        }
+        // Of few tasks a dear one decides, wherever it runs.
+        let tells = cpu_tasks > 0 && !tried.is_empty() && self.setup.tasks >= PLACES;
+        let excess = predicted.filter(|_| tells);
+        let excess = excess.map(|predicted| took / predicted.max(1.0));
+        for (gpu, name) in gpus() {
+            // Beside others a piece took less than alone.
+            let overlapped = gpu.overlapped(self.setup.tuning);
+            // Launches that are all too small to tell the work in them tell it together.
+            let are_small = gpu.setup.fits.saturating_mul(PLACES) < self.setup.tasks;
+            if let Some((tasks, ns)) = gpu.told.mean().filter(|_| are_small && !overlapped) {
+                tell(
+                    RanOn::Gpu(name),
+                    tasks,
+                    (ns, gpu.told.transfer_ns(tasks)),
+                    cpu_works,
+                );
+            }
+            if !are_small {
+                // The first piece of a row was beside none.
+                let most = if overlapped { 1 } else { MOST_LAUNCHES };
+                for launch in gpu.told.telling().take(most) {
+                    let moved = gpu.told.transfer_ns(launch.range.len());
+                    if let Some(tasks) = self.weigh(launch.range.clone(), launch.found) {
+                        tell(RanOn::Gpu(name), tasks, (launch.ns, moved), cpu_works);
+                    }
+                }
+            }
+        }
+        for (gpu, name) in gpus() {
+            for (tasks, ns) in &gpu.told.recalled {
+                batch.recalled(name, *tasks as u64, whole_ns(*ns), cpu_works);
+            }
+        }
+        let Learned { model, at, way, .. } = batch;
+        for (gpu, name) in gpus() {
+            if gpu.successes > 0 {
+                model.note_overlap(
+                    operation,
+                    memory_per_task,
+                    name,
+                    gpu.added(self.setup.tuning),
+                );
+            }
+            if let Some(fits) = gpu.faults.fits() {
+                model.remember_fit(operation, memory_per_task, name, fits as u64, *at);
+            }
+        }
+        let waited = self.setup.orders.gpus_wait_ns > 0.0;
+        if !waited {
+            // Where devices hinder each other, the places of first spans would look cheap.
+            let seen = self.density.seen();
+            let tail = self.cpu.tail();
+            model.note_shape(operation, memory_per_task, &seen, tail, excess);
+        }
+        if let Some((way, took)) = way.take() {
+            let tasks = self.setup.tasks;
+            model.note_way(operation, memory_per_task, way, tasks, (took, names));
+        }
+        if let Some(ns) = self.calls.as_ref().and_then(Calls::told) {
+            model.note_call(operation, memory_per_task, ns);
+        }
+        let took = whole(took.round()) as u64;
+        model.note_run(operation, memory_per_task, took, cpu_tasks > 0, &tried);
+        if waited {
+            let times = self.cpu.hindrance(self.setup.tuning).filter(|_| gpus_work);
+            model.note_hindrance(operation, memory_per_task, took, times);
+        }
+    }
+
+    /// Finds how much work launches had, by their times and the rate that each GPU had on
+    /// average: a rate that followed every launch would take dear tasks for a slow device.
+    /// Where it is not known where the work lies, a launch tells the rate as far as workers
+    /// did tasks at its places.
+    fn find_work(&mut self) {
+        let least_told = self.setup.tuning.least_told;
+        let knows_shape = self.knows_shape();
+        for gpu in self.gpus.iter_mut().filter(|gpu| gpu.row.is_none()) {
+            let (Some(fixed), Some(per_work)) = (gpu.rate.fixed, gpu.rate.per_work) else {
+                continue;
+            };
+            let beyond = |ns: Ns| (ns - fixed).max(0.0);
+            let (mut sum, mut weights) = (0.0, 0.0);
+            for Launch { range, ns, .. } in &gpu.told.done {
+                let sure = match knows_shape {
+                    true => 1.0,
+                    false => self.density.sampled_part(range.clone()),
+                };
+                let weight = sure * range.len() as f64;
+                sum += weight * beyond(*ns) / self.density.work(range.clone());
+                weights += weight;
+            }
+            let is_told = weights > 0.0 && sum > 0.0;
+            let per_work = if is_told { sum / weights } else { per_work };
+            for Launch {
+                range, ns, found, ..
+            } in &mut gpu.told.done
+            {
+                // Where the work is next to nothing beside the launch, the time tells no more.
+                let least = least_told * fixed;
+                let work = match beyond(*ns) >= least {
+                    true => beyond(*ns) / per_work,
+                    false => self.density.work(range.clone()).min(least / per_work),
+                };
+                self.density.add_done(range.clone(), work);
+                *found = Some(work);
+            }
+        }
+    }
+
+    /// What a task of the batch took, or would have taken, one worker on average, ns. Of
+    /// tasks that differ a few say little: what was known before counts as some more.
+    fn cpu_task_ns(&self) -> Ns {
+        let mean = match self.knows_shape() && self.cpu.weight > 0.0 {
+            // Where the work lies is known: what differs is the workers' pace.
+            true => self.cpu.took / self.cpu.weight,
+            // Of a few tasks a call tells only its own cost.
+            _ if self.calls.is_some() => self.cpu.took / self.cpu.done.max(1.0),
+            false => self.density.mean_done(),
+        };
+        let Some(known) = self.setup.cpu.filter(|_| self.cpu.done > 0.0) else {
+            return mean;
+        };
+        let tail = Shape::tail_of(self.setup.shape.as_ref());
+        let (done, counts) = (self.cpu.done, self.setup.tuning.known_counts * tail);
+        (done * mean + counts * known) / (done + counts)
+    }
+
+    /// How many tasks of the batch's mean have the work of these, as far as was seen: what
+    /// a launch of them counts as. Of few tasks where nobody did any it is what their own time
+    /// tells, if anything does.
+    pub(super) fn weigh(&self, range: Range<usize>, found: Option<f64>) -> Option<usize> {
+        let is_wide = range.len() * PLACES >= self.setup.tasks;
+        let mean = self.density.mean_done();
+        let uneven = self.setup.tuning.uneven;
+        let tasks = match self.knows_shape() {
+            // Which of the tasks of a place it had, nobody knows.
+            _ if !is_wide && self.density.is_uneven(range.clone(), uneven) => found? / mean,
+            true => self.density.expected(range),
+            false if is_wide || self.density.is_sampled(range.clone()) => {
+                self.density.work(range) / mean
+            }
+            false => found? / mean,
+        };
+        Some(whole(tasks.round()).max(1))
+    }
+}
