@@ -127,7 +127,7 @@ impl WorkloadProfile {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for a complexity that is
+    /// [`ErrorKind::Invalid`](breakeven_types::ErrorKind::Invalid) for a complexity that is
     /// negative or no number, and for a parallelization outside 0 to 1.
     pub fn check(&self) -> Result<(), Error> {
         if !(self.complexity >= 0.0 && self.complexity.is_finite()) {

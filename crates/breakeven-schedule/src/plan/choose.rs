@@ -44,7 +44,7 @@ pub struct Query<'a> {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for a workload or
+/// [`ErrorKind::Invalid`](breakeven_types::ErrorKind::Invalid) for a workload or
 /// heuristics that no decision can be made from.
 pub fn decide(
     workload: &WorkloadProfile,
@@ -62,7 +62,7 @@ pub fn decide(
 ///
 /// # Errors
 ///
-/// As [`decide`], and [`ErrorKind::Unmeasured`](crate::ErrorKind::Unmeasured) where the
+/// As [`decide`], and [`ErrorKind::Unmeasured`](breakeven_types::ErrorKind::Unmeasured) where the
 /// goal counts what is not known of a device: its power, or its price.
 pub fn decide_by(
     goal: Goal<'_>,

@@ -42,12 +42,12 @@ impl Machine {
     /// "#)?;
     /// assert_eq!(machine.cores, 16);
     /// assert_eq!(machine.gpus[0].free_bytes(), Some(30 << 30));
-    /// # Ok::<(), breakeven::Error>(())
+    /// # Ok::<(), breakeven_types::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::File`](crate::ErrorKind::File) with line and column, for what
+    /// [`ErrorKind::File`](breakeven_types::ErrorKind::File) with line and column, for what
     /// is no TOML, has other keys, or values that no machine has.
     pub fn from_toml(text: &str) -> Result<Self, Error> {
         let file: File = toml_file::read(text)?;

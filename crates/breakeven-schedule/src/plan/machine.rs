@@ -93,7 +93,7 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) if it cannot hold a single task.
+    /// [`ErrorKind::TooLarge`](breakeven_types::ErrorKind::TooLarge) if it cannot hold a single task.
     pub fn unfit(&self, workload: &WorkloadProfile) -> Result<Option<String>, Error> {
         let (task, all) = (workload.memory_per_task, workload.estimated_memory_bytes());
         let Some(memory) = self.memory_bytes.get().filter(|memory| *memory < all) else {

@@ -44,12 +44,12 @@ impl Prices {
     /// "#)?;
     /// assert_eq!(prices.gpu("V100").map(|price| price.per_hour), Some(2.5));
     /// assert_eq!(prices.gpu("H100"), None);
-    /// # Ok::<(), breakeven::Error>(())
+    /// # Ok::<(), breakeven_types::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::File`](crate::ErrorKind::File) with line and column, for what is no
+    /// [`ErrorKind::File`](breakeven_types::ErrorKind::File) with line and column, for what is no
     /// TOML, has other keys or lacks some, names a GPU twice, or has a price that is no
     /// amount.
     pub fn from_toml(text: &str) -> Result<Self, Error> {

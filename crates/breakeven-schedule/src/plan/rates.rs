@@ -24,7 +24,7 @@ use crate::error::Error;
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for a time that is not
+/// [`ErrorKind::Invalid`](breakeven_types::ErrorKind::Invalid) for a time that is not
 /// finite and above 0, and as [`WorkloadProfile::check`].
 ///
 /// ```
@@ -37,7 +37,7 @@ use crate::error::Error;
 /// assert_eq!(costs.cpu.map(|cost| cost.per_task_ns), Some(1e6 / 16.0));
 /// let gpu = costs.gpu(0).cost.expect("its rates are known");
 /// assert_eq!((gpu.fixed_ns, gpu.per_task_ns), (20e3, 1e6 / 20.0));
-/// # Ok::<(), breakeven::Error>(())
+/// # Ok::<(), breakeven_types::Error>(())
 /// ```
 pub fn costs_from_rates(
     task_time_ns: f64,

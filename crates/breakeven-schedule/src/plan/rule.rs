@@ -49,7 +49,7 @@ macro_rules! setters {
 /// )?;
 /// assert_eq!(read, heuristics);
 /// assert_eq!(read.last_answer, ExecutionStrategy::CpuOnly);
-/// # Ok::<(), breakeven::Error>(())
+/// # Ok::<(), breakeven_types::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -125,7 +125,7 @@ impl ProfilingHeuristics {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid), with the threshold's
+    /// [`ErrorKind::Invalid`](breakeven_types::ErrorKind::Invalid), with the threshold's
     /// name and what it may be.
     pub fn check(&self) -> Result<(), Error> {
         self.wrong()
@@ -182,12 +182,12 @@ impl ProfilingHeuristics {
     ///     last_answer = "hybrid:70/30"
     /// "#)?;
     /// assert_eq!(heuristics, ProfilingHeuristics::hybrid_first());
-    /// # Ok::<(), breakeven::Error>(())
+    /// # Ok::<(), breakeven_types::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::File`](crate::ErrorKind::File) with line and column, for what
+    /// [`ErrorKind::File`](breakeven_types::ErrorKind::File) with line and column, for what
     /// is no TOML, has other keys, or would not pass [`check`](Self::check).
     pub fn from_toml(text: &str) -> Result<Self, Error> {
         let heuristics: Self = toml_file::read(text)?;
@@ -334,7 +334,7 @@ pub struct RuleFacts {
 /// assert_eq!(ruling.strategy, ExecutionStrategy::CpuOnly);
 /// assert_eq!(ruling.stage, Stage::Small);
 /// assert_eq!(ruling.reasons()[1], "stage 2: 5 tasks are fewer than 10: cpu-only");
-/// # Ok::<(), breakeven::Error>(())
+/// # Ok::<(), breakeven_types::Error>(())
 /// ```
 pub fn rule(
     workload: &WorkloadProfile,

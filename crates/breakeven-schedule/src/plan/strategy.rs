@@ -34,7 +34,7 @@ impl ExecutionStrategy {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) past 100.
+    /// [`ErrorKind::Invalid`](breakeven_types::ErrorKind::Invalid) past 100.
     pub fn hybrid(gpu: u8) -> Result<Self, Error> {
         let strategy = Self::split(gpu);
         strategy.check().map(|()| strategy)
@@ -59,7 +59,7 @@ impl ExecutionStrategy {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid), with the sum.
+    /// [`ErrorKind::Invalid`](breakeven_types::ErrorKind::Invalid), with the sum.
     pub fn check(&self) -> Result<(), Error> {
         let sum = match *self {
             Self::Hybrid {
@@ -85,7 +85,7 @@ impl ExecutionStrategy {
     ///
     /// assert_eq!(ExecutionStrategy::hybrid(60)?.shares(1_000), (600, 400));
     /// assert_eq!(ExecutionStrategy::GpuOnly.shares(1_000), (1_000, 0));
-    /// # Ok::<(), breakeven::Error>(())
+    /// # Ok::<(), breakeven_types::Error>(())
     /// ```
     pub fn shares(&self, tasks: usize) -> (usize, usize) {
         let gpu = match *self {
