@@ -45,7 +45,7 @@ struct Place {
 }
 
 /// Tasks of one place.
-struct Part {
+struct PlaceRange {
     place: usize,
     tasks: Range<usize>,
 }
@@ -92,12 +92,12 @@ impl Density {
     }
 
     /// The parts of a range.
-    fn parts(&self, mut range: Range<usize>) -> impl Iterator<Item = Part> {
+    fn parts(&self, mut range: Range<usize>) -> impl Iterator<Item = PlaceRange> {
         std::iter::from_fn(move || self.next_part(&mut range))
     }
 
     /// Cuts off the first of those parts.
-    fn next_part(&self, range: &mut Range<usize>) -> Option<Part> {
+    fn next_part(&self, range: &mut Range<usize>) -> Option<PlaceRange> {
         let mut part = (range.start < range.end).then(|| self.part_of(range.start))?;
         let end = part.tasks.end.clamp(range.start + 1, range.end);
         part.tasks = range.start..end;
@@ -106,14 +106,14 @@ impl Density {
     }
 
     /// The whole part that a task is in.
-    fn part_of(&self, task: usize) -> Part {
+    fn part_of(&self, task: usize) -> PlaceRange {
         let place = self.place(task);
         let all = self.first(place)..self.first(place + 1);
-        Part { place, tasks: all }
+        PlaceRange { place, tasks: all }
     }
 
     /// Work of a task of a part.
-    fn per_task(&self, part: &Part) -> f64 {
+    fn per_task(&self, part: &PlaceRange) -> f64 {
         self.places[part.place].per_task
     }
 
@@ -124,7 +124,7 @@ impl Density {
 
     /// Work of these tasks.
     pub(super) fn work(&self, range: Range<usize>) -> f64 {
-        let each = |part: Part| self.per_task(&part) * part.tasks.len() as f64;
+        let each = |part: PlaceRange| self.per_task(&part) * part.tasks.len() as f64;
         self.parts(range).map(each).sum()
     }
 
@@ -144,8 +144,8 @@ impl Density {
     /// How many tasks of the mean these were taken for before the batch.
     pub(super) fn expected(&self, range: Range<usize>) -> f64 {
         let mean = self.mean_shape();
-        let shape = |part: &Part| self.places[part.place].shape;
-        let each = |part: Part| shape(&part) / mean * part.tasks.len() as f64;
+        let shape = |part: &PlaceRange| self.places[part.place].shape;
+        let each = |part: PlaceRange| shape(&part) / mean * part.tasks.len() as f64;
         self.parts(range).map(each).sum()
     }
 
@@ -234,12 +234,12 @@ impl Density {
         places.all(|place| place.is_sampled)
     }
 
-    /// Part of these tasks' places of which something was seen.
+    /// PlaceRange of these tasks' places of which something was seen.
     pub(super) fn seen_part(&self, range: Range<usize>) -> f64 {
         self.part(&range, |place| place.seen.0 > 0.0)
     }
 
-    /// Part of these tasks' places where workers did tasks.
+    /// PlaceRange of these tasks' places where workers did tasks.
     pub(super) fn sampled_part(&self, range: Range<usize>) -> f64 {
         self.part(&range, |place| place.is_sampled)
     }

@@ -47,7 +47,7 @@ pub struct After {
 
 /// A device's failures in one batch.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Record {
+pub(super) struct Failures {
     in_a_row: u32,
     misfits_in_a_row: u32,
     works: bool,
@@ -58,7 +58,7 @@ pub(super) struct Record {
     fits: Option<usize>,
 }
 
-impl Record {
+impl Failures {
     /// Tasks that fitted one launch, after memory had not sufficed for more.
     pub(super) fn fits(&self) -> Option<usize> {
         self.fits.filter(|fits| *fits > 0)

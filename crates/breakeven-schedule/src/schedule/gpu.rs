@@ -48,7 +48,7 @@ pub(super) struct Gpu {
     pub(super) fallback: usize,
     /// Spans to try again, smaller ones.
     pub(super) retry: Vec<Span>,
-    pub(super) flights: VecDeque<Flight>,
+    pub(super) flights: VecDeque<InFlight>,
     /// When all that is in flight should be done.
     busy_until: Ns,
     /// When the last launch ended.
@@ -62,7 +62,7 @@ pub(super) struct Gpu {
     pub(super) last_tasks: usize,
     /// Most tasks in a launch.
     pub(super) fits: usize,
-    pub(super) faults: super::faults::Record,
+    pub(super) faults: super::faults::Failures,
     pub(super) told: super::teach::LaunchTimes,
     /// Its tasks are cut into pieces that overlap.
     pub(super) row: Option<Row>,
@@ -70,14 +70,14 @@ pub(super) struct Gpu {
 
 /// A launch that has not ended.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Flight {
+pub(super) struct InFlight {
     start: usize,
     pub(super) tasks: usize,
     pub(super) work: f64,
     began: Ns,
 }
 
-impl Flight {
+impl InFlight {
     pub(super) fn range(&self) -> Range<usize> {
         self.start..self.start + self.tasks
     }
@@ -98,7 +98,7 @@ impl Gpu {
             first: (rate, Vec::new()),
             last_tasks: setup.rate.first.map_or(0, |(tasks, _)| whole(tasks)),
             fits: setup.fits.max(1),
-            faults: super::faults::Record::default(),
+            faults: super::faults::Failures::default(),
             told: super::teach::LaunchTimes::default(),
             row: None,
             setup: *setup,
@@ -150,7 +150,7 @@ impl Gpu {
     }
 
     /// When a launch began, as far as the device is concerned.
-    pub(super) fn began(&self, flight: &Flight) -> Ns {
+    pub(super) fn began(&self, flight: &InFlight) -> Ns {
         flight.began.max(self.last_end)
     }
 
@@ -288,7 +288,7 @@ impl Schedule {
             false => now.max(gpu.busy_until),
         };
         gpu.busy_until = begins + gpu.rate.predict(work).unwrap_or(0.0);
-        gpu.flights.push_back(Flight {
+        gpu.flights.push_back(InFlight {
             start: span.range().start,
             tasks: span.len(),
             work,

@@ -60,7 +60,7 @@ struct Busy {
 }
 
 #[derive(Debug)]
-struct Flight {
+struct DeviceJob {
     span: Span,
     began: Ns,
     turn: u64,
@@ -88,7 +88,7 @@ enum At {
 struct Device {
     driver: Driver,
     at: At,
-    flights: VecDeque<Flight>,
+    flights: VecDeque<DeviceJob>,
     /// What a software GPU's threads have to do, launch by launch.
     queue: VecDeque<(u64, Ns)>,
     /// When its upload, its compute and its download are done with all that was launched.
@@ -513,7 +513,7 @@ impl<'s> Run<'s> {
                 self.cores.start(Who::Device(gpu), work, threads, None);
             }
         }
-        device.flights.push_back(Flight {
+        device.flights.push_back(DeviceJob {
             span,
             began,
             turn,

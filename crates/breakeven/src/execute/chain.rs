@@ -18,7 +18,7 @@ use super::check::Check;
 use super::control::{Unchecked, Verify};
 use super::executor::CpuExecutor;
 use super::items::Place;
-use super::quarantine::{self, Standing};
+use super::quarantine::{self, Admission};
 use super::record::tell_chain;
 use super::result::{ExecuteError, ExecutionResult};
 use super::start::{Question, Start};
@@ -156,7 +156,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
                 let now = Instant::now();
                 let mut keys = manager.slots[gpu].suspects(step.stage.name());
                 let rests = |key: String| {
-                    matches!(quarantine::standing(&key, now, tries), Standing::Until(_))
+                    matches!(quarantine::admission(&key, now, tries), Admission::Until(_))
                 };
                 let bytes = || Ok(manager.gpus[gpu].call_bytes(step.stage, &step.shapes()));
                 let free = manager.slots[gpu].known().free_bytes().unwrap_or(u64::MAX);

@@ -37,7 +37,7 @@ pub(super) enum Device<'d> {
 
 /// What a manager measures of its devices' energy.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(super) struct DeviceEnergy {
     meter: Arc<EnergyMeter>,
     /// What each device draws while it waits.
     idle: IdlePower,
@@ -77,7 +77,7 @@ pub(super) struct Measured<'m> {
     pub(super) workers: usize,
 }
 
-impl Ledger {
+impl DeviceEnergy {
     /// Measures for a while what the devices draw without work of this program: 0.2 s, or a
     /// second where a GPU's driver tells.
     pub(super) fn start(meter: Arc<EnergyMeter>) -> Self {
@@ -235,11 +235,11 @@ pub(super) fn fill<'l>(
     machine: &mut Machine,
     costs: &OperationCosts,
     hardware: &OnceLock<HardwareCapabilities>,
-    ledger: impl Fn() -> &'l Ledger,
+    energy_of: impl Fn() -> &'l DeviceEnergy,
 ) -> Result<Vec<String>, Error> {
     let mut unmeasured = Vec::new();
     let measured = |device, above: Option<f64>| {
-        let idle_watts = ledger().idle_watts(device, hardware)?;
+        let idle_watts = energy_of().idle_watts(device, hardware)?;
         let power = above.map(|above| Power {
             busy_watts: idle_watts + above,
             idle_watts,
@@ -272,10 +272,10 @@ pub fn measure_power(
     costs: &OperationCosts,
     hardware: &HardwareCapabilities,
 ) -> Result<Vec<String>, Error> {
-    let ledger = OnceLock::new();
-    let start = || Ledger::start(Arc::new(EnergyMeter::start()));
+    let energy = OnceLock::new();
+    let start = || DeviceEnergy::start(Arc::new(EnergyMeter::start()));
     let hardware = OnceLock::from(hardware.clone());
-    fill(machine, costs, &hardware, || ledger.get_or_init(start))
+    fill(machine, costs, &hardware, || energy.get_or_init(start))
 }
 
 impl Interval {
@@ -325,7 +325,7 @@ mod tests {
         write("name", "package-0".to_owned());
         write("max_energy_range_uj", "262143328850".to_owned());
         write("energy_uj", "0".to_owned());
-        let ledger = Ledger {
+        let energy = DeviceEnergy {
             meter: Arc::new(EnergyMeter::of_files(root.path())),
             idle: IdlePower {
                 watts: vec![(EnergyDomain::Cpu, Ok(10.0))],
@@ -335,7 +335,7 @@ mod tests {
             state: Mutex::default(),
         };
         let costs = Costs::new();
-        ledger.begins("drawn", 8);
+        energy.begins("drawn", 8);
         let began = Instant::now();
         thread::sleep(Duration::from_millis(20));
         let took = began.elapsed();
@@ -355,7 +355,7 @@ mod tests {
             names: &[],
             workers: 2,
         };
-        ledger.ended(Some(&batch), Some(&costs), &OnceLock::new());
+        energy.ended(Some(&batch), Some(&costs), &OnceLock::new());
         let watts = costs.lookup("drawn", 8, &[""; 0], 2).cpu_watts;
         let watts = watts.expect("it was measured");
         // The time that goes by before the batch ends is idle.

@@ -18,14 +18,14 @@ mod executor;
 mod explain;
 mod item_work;
 mod items;
-#[cfg_attr(not(unix), allow(dead_code, reason = "nothing is published there"))]
-pub(crate) mod ledger;
 mod manager;
 mod operator;
 #[cfg(test)]
 mod overlap_tests;
 mod portion;
 mod promise;
+#[cfg_attr(not(unix), allow(dead_code, reason = "nothing is published there"))]
+pub(crate) mod published;
 mod quarantine;
 mod record;
 mod result;

@@ -34,7 +34,7 @@ static ENTRIES: Mutex<BTreeMap<String, Entry>> = Mutex::new(BTreeMap::new());
 
 /// Whether a device may be used.
 #[derive(Debug)]
-pub(super) enum Standing {
+pub(super) enum Admission {
     /// Nothing is held against it.
     Good,
     /// It may be tried with one task.
@@ -49,14 +49,14 @@ pub(super) fn is_empty() -> bool {
 }
 
 /// How the device stands now; where it is to be tried, the trial is the caller's if it `tries`.
-pub(super) fn standing(device: &str, now: Instant, tries: bool) -> Standing {
+pub(super) fn admission(device: &str, now: Instant, tries: bool) -> Admission {
     match locked(&ENTRIES).get_mut(device) {
-        None => Standing::Good,
-        Some(entry) if entry.on_trial || now < entry.until => Standing::Until(entry.until),
-        Some(_) if !tries => Standing::Good,
+        None => Admission::Good,
+        Some(entry) if entry.on_trial || now < entry.until => Admission::Until(entry.until),
+        Some(_) if !tries => Admission::Good,
         Some(entry) => {
             entry.on_trial = true;
-            Standing::OnProbation(Trial {
+            Admission::OnProbation(Trial {
                 device: device.to_owned(),
                 failed: entry.failed,
             })
@@ -124,13 +124,13 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn is_good(device: &str, now: Instant) -> bool {
-        matches!(standing(device, now, true), Standing::Good)
+        matches!(admission(device, now, true), Admission::Good)
     }
 
     fn until(device: &str, now: Instant) -> Option<Instant> {
-        match standing(device, now, false) {
-            Standing::Until(until) => Some(until),
-            Standing::Good | Standing::OnProbation(_) => None,
+        match admission(device, now, false) {
+            Admission::Until(until) => Some(until),
+            Admission::Good | Admission::OnProbation(_) => None,
         }
     }
 
@@ -142,8 +142,8 @@ mod tests {
         assert!(failed(device, SECOND, start, start));
         assert_eq!(until(device, start), Some(start + SECOND));
         let later = start + SECOND;
-        let trial = standing(device, later, true);
-        assert!(matches!(trial, Standing::OnProbation(_)), "{trial:?}");
+        let trial = admission(device, later, true);
+        assert!(matches!(trial, Admission::OnProbation(_)), "{trial:?}");
         assert_eq!(until(device, later), Some(later));
         assert!(failed(device, SECOND, later, later));
         assert_eq!(until(device, later), Some(later + 2 * SECOND));
@@ -164,11 +164,11 @@ mod tests {
         let start = Instant::now();
         failed(device, SECOND, start, start);
         let second = start + SECOND;
-        let late = standing(device, second, true);
+        let late = admission(device, second, true);
         failed(device, SECOND, second, second);
         let third = second + 2 * SECOND;
-        let trial = standing(device, third, true);
-        assert!(matches!(trial, Standing::OnProbation(_)), "{trial:?}");
+        let trial = admission(device, third, true);
+        assert!(matches!(trial, Admission::OnProbation(_)), "{trial:?}");
         drop(late);
         assert_eq!(until(device, third), Some(third), "one at a time");
         // Nor does one from before the device worked again.
@@ -176,7 +176,7 @@ mod tests {
         let fourth = third + 2 * SECOND;
         failed(device, SECOND, fourth, fourth);
         let fifth = fourth + SECOND;
-        let next = standing(device, fifth, true);
+        let next = admission(device, fifth, true);
         drop(trial);
         assert_eq!(until(device, fifth), Some(fifth));
         drop(next);

@@ -13,7 +13,7 @@ use breakeven_profile::profile::Device;
 use breakeven_profile::recorder::{ExecutionRecord, Guard, is_on};
 
 use super::ended::Ended;
-use super::ledger;
+use super::published;
 use super::result::ExecutionResult;
 use super::shared::Shared;
 use crate::locked;
@@ -79,7 +79,7 @@ fn now_and_then(device: &str, ask: impl FnOnce() -> Option<f64>) -> Option<f64> 
 /// Tells whoever counts, the log and the recorder of an execution that has ended.
 pub(super) fn tell(ended: &Ended, operation: &str, manager: &Shared) {
     locked(&manager.stats).count(ended, usize::MAX);
-    ledger::batch(ended, operation);
+    published::batch(ended, operation);
     #[cfg(feature = "metrics")]
     super::emitted::batch(ended, operation);
     let (counts, decision, tasks) = (&ended.counts, &ended.decision, ended.tasks);
@@ -143,7 +143,7 @@ pub(super) fn tell(ended: &Ended, operation: &str, manager: &Shared) {
 /// alone for a while.
 pub(super) fn tell_quarantine(device: &str, operation: &str, manager: &Shared) {
     locked(&manager.stats).quarantines += 1;
-    ledger::quarantine(device, operation);
+    published::quarantine(device, operation);
     #[cfg(feature = "metrics")]
     super::emitted::quarantine(device, operation);
 }

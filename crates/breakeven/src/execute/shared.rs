@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::control::FallbackPolicy;
 use super::ended::Ended;
-use super::energy::Ledger;
+use super::energy::DeviceEnergy;
 use super::operator::ordered_prices;
 use crate::error::Error;
 use crate::hardware::sensors::EnergyMeter;
@@ -42,7 +42,7 @@ pub(super) struct Shared {
     pub(super) capabilities: OnceLock<HardwareCapabilities>,
     chains: AtomicU64,
     /// What is measured of energy, once an objective counts it.
-    energy: OnceLock<Ledger>,
+    energy: OnceLock<DeviceEnergy>,
     /// The operator's prices.
     prices: OnceLock<Result<Option<Prices>, Error>>,
 }
@@ -88,14 +88,14 @@ impl Shared {
 
     /// What is measured of energy, by this meter or by one of its own: the first call waits
     /// while idle power is measured.
-    pub(super) fn energy(&self, meter: Option<&Arc<EnergyMeter>>) -> &Ledger {
+    pub(super) fn energy(&self, meter: Option<&Arc<EnergyMeter>>) -> &DeviceEnergy {
         let own = || Arc::new(EnergyMeter::start());
-        let start = || Ledger::start(meter.cloned().unwrap_or_else(own));
+        let start = || DeviceEnergy::start(meter.cloned().unwrap_or_else(own));
         self.energy.get_or_init(start)
     }
 
     /// What is measured of energy; none before an objective counted it.
-    pub(super) fn measured_energy(&self) -> Option<&Ledger> {
+    pub(super) fn measured_energy(&self) -> Option<&DeviceEnergy> {
         self.energy.get()
     }
 

@@ -5,11 +5,11 @@
 //!
 //! 1. A span is unique (`schedule/span.rs`): while somebody holds one, nobody else can
 //!    reach its slots, for every way to a slot needs the span.
-//! 2. A slot counts as written only once its span is in the ledger, and a span
+//! 2. A slot counts as written only once its span is in `written`, and a span
 //!    goes there by being consumed, after all its slots were written. What a
 //!    writer wrote and did not finish, it drops itself.
-//! 3. `into_outputs` gives the outputs out only if the ledger covers every task
-//!    exactly once; otherwise the ledger's outputs are dropped with the slots.
+//! 3. `into_outputs` gives the outputs out only if `written` covers every task
+//!    exactly once; otherwise their outputs are dropped with the slots.
 //!
 //! Outputs are dropped one by one: one that panics costs no other, and the first panic is kept.
 
@@ -35,7 +35,7 @@ pub(super) struct Slots<T> {
     width: usize,
     capacity: usize,
     /// Spans whose slots are all written.
-    ledger: Mutex<SmallVec<[Range<usize>; 2]>>,
+    written: Mutex<SmallVec<[Range<usize>; 2]>>,
     /// The first output that panicked when it was dropped, and what it said.
     panicked: Mutex<Option<(usize, String)>>,
 }
@@ -69,7 +69,7 @@ impl<T> Slots<T> {
             tasks,
             width,
             capacity: slots.capacity(),
-            ledger: Mutex::default(),
+            written: Mutex::default(),
             panicked: Mutex::default(),
         }
     }
@@ -90,7 +90,7 @@ impl<T> Slots<T> {
 
     /// The outputs in the order of the tasks. If one is missing, all are dropped.
     pub(super) fn into_outputs(mut self) -> Outputs<T> {
-        let mut spans = locked(&self.ledger);
+        let mut spans = locked(&self.written);
         spans.sort_unstable_by_key(|span| span.start);
         let (mut end, mut each) = (0, spans.iter());
         let whole = each.all(|span| std::mem::replace(&mut end, span.end) == span.start);
@@ -101,17 +101,17 @@ impl<T> Slots<T> {
         }
         let this = ManuallyDrop::new(self);
         // It has memory of its own where a batch had many spans.
-        drop(std::mem::take(&mut *locked(&this.ledger)));
+        drop(std::mem::take(&mut *locked(&this.written)));
         let first = this.first.as_ptr().cast::<T>();
         // SAFETY: the allocation came from a vector of this capacity whose
-        // elements have the same layout; the ledger says that the first `tasks`
+        // elements have the same layout; the written says that the first `tasks`
         // slots are written; `this` is not dropped, so nothing is owned twice.
         Ok(unsafe { Vec::from_raw_parts(first, this.tasks * this.width, this.capacity) })
     }
 
     fn drop_finished(&mut self) {
-        for span in std::mem::take(&mut *locked(&self.ledger)) {
-            // SAFETY: the ledger said that they are written, spans in it do not overlap, and
+        for span in std::mem::take(&mut *locked(&self.written)) {
+            // SAFETY: the written said that they are written, spans in it do not overlap, and
             // now it has none of them.
             unsafe { self.drop_outputs(span) };
         }
@@ -238,12 +238,12 @@ impl<T> Writer<'_, T> {
         }
         let (span, rest) = span.split(written);
         let done = span.range();
-        let mut ledger = locked(&self.slots.ledger);
-        match ledger.last_mut() {
+        let mut written = locked(&self.slots.written);
+        match written.last_mut() {
             // The usual case: neighbours, one after the other.
             Some(last) if last.end == done.start => last.end = done.end,
             Some(last) if last.start == done.end => last.start = done.start,
-            _ => ledger.push(done),
+            _ => written.push(done),
         }
         rest
     }

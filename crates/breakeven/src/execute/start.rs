@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::energy;
-use super::quarantine::{self, Standing, Trial};
+use super::quarantine::{self, Admission, Trial};
 use super::result::LeftOut;
 use super::shared::{Config, Shared};
 use super::slot::GpuSlot;
@@ -169,8 +169,8 @@ impl Question<'_> {
             return Ok(Vec::new());
         }
         let shared = self.shared;
-        let ledger = || shared.energy(self.config.meter.as_ref());
-        energy::fill(machine, costs, &shared.capabilities, ledger)
+        let energy_of = || shared.energy(self.config.meter.as_ref());
+        energy::fill(machine, costs, &shared.capabilities, energy_of)
     }
 
     /// The GPUs that may be used, software only where somebody asks for it; those that do not
@@ -217,10 +217,10 @@ impl Question<'_> {
         }
         let (mut own, now) = (Vec::new(), Instant::now());
         for key in slot.suspects(self.operation) {
-            match quarantine::standing(&key, now, self.tries) {
-                Standing::Good => {}
-                Standing::OnProbation(trial) => own.push(trial),
-                Standing::Until(until) => return Err(left_alone(&key, until, now)),
+            match quarantine::admission(&key, now, self.tries) {
+                Admission::Good => {}
+                Admission::OnProbation(trial) => own.push(trial),
+                Admission::Until(until) => return Err(left_alone(&key, until, now)),
             }
         }
         let mut spec = slot.known();

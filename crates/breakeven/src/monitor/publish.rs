@@ -16,7 +16,7 @@ use rustix::net::{SendFlags, send};
 use thiserror::Error;
 
 use super::socket::{Publisher, folders, is_own, make};
-use crate::execute::ledger;
+use crate::execute::published;
 use crate::exit::at_exit;
 use crate::locked;
 
@@ -110,7 +110,7 @@ pub fn withdraw() {
     let Some(known) = published.take() else {
         return;
     };
-    ledger::end();
+    published::end();
     if known.pid == std::process::id() {
         // Wakes the thread, which then ends.
         drop(UnixStream::connect(&known.socket));
@@ -155,10 +155,10 @@ fn listen(folder: &Path, socket: &Path) -> Result<(), PublishError> {
         socket: socket.to_owned(),
         source,
     })?;
-    let number = ledger::begin();
+    let number = published::begin();
     let thread = thread::Builder::new().name("breakeven-monitor".to_owned());
     if let Err(error) = thread.spawn(move || serve(&listener, number)) {
-        ledger::end();
+        published::end();
         let _ = fs::remove_file(socket);
         return Err(PublishError::Thread(error));
     }
@@ -169,7 +169,7 @@ fn listen(folder: &Path, socket: &Path) -> Result<(), PublishError> {
 /// Answers while the counts are those that it was begun for.
 fn serve(listener: &UnixListener, number: u64) {
     for stream in listener.incoming() {
-        let Some(figures) = ledger::figures(number) else {
+        let Some(figures) = published::figures(number) else {
             return;
         };
         let (Ok(stream), Ok(text)) = (stream, serde_json::to_vec(&figures)) else {

@@ -20,11 +20,11 @@ use crate::monitor::{
 use crate::plan::{Decision, ExecutionStrategy};
 
 static IS_ON: AtomicBool = AtomicBool::new(false);
-static LEDGER: Mutex<Option<Ledger>> = Mutex::new(None);
+static PUBLISHED: Mutex<Option<Published>> = Mutex::new(None);
 
 /// The counts since publishing began.
-struct Ledger {
-    /// Tells one ledger from those before and after it.
+struct Published {
+    /// Tells one publication from those before and after it.
     number: u64,
     since: Instant,
     stats: ManagerStats,
@@ -53,7 +53,7 @@ pub(crate) fn begin() -> u64 {
     static BEGUN: Mutex<u64> = Mutex::new(0);
     let mut begun = locked(&BEGUN);
     *begun += 1;
-    *locked(&LEDGER) = Some(Ledger {
+    *locked(&PUBLISHED) = Some(Published {
         number: *begun,
         since: Instant::now(),
         stats: ManagerStats::default(),
@@ -68,33 +68,35 @@ pub(crate) fn begin() -> u64 {
 /// Ends counting.
 pub(crate) fn end() {
     IS_ON.store(false, Ordering::Relaxed);
-    *locked(&LEDGER) = None;
+    *locked(&PUBLISHED) = None;
 }
 
 /// A batch has ended.
 pub(super) fn batch(ended: &Ended, operation: &str) {
     if IS_ON.load(Ordering::Relaxed)
-        && let Some(ledger) = &mut *locked(&LEDGER)
+        && let Some(published) = &mut *locked(&PUBLISHED)
     {
-        ledger.add(ended, shortened(operation));
+        published.add(ended, shortened(operation));
     }
 }
 
 /// A device was put into quarantine in a batch of this operation.
 pub(super) fn quarantine(device: &str, operation: &str) {
     if IS_ON.load(Ordering::Relaxed)
-        && let Some(ledger) = &mut *locked(&LEDGER)
+        && let Some(published) = &mut *locked(&PUBLISHED)
     {
-        ledger.stats.quarantines += 1;
-        ledger.operation(shortened(operation)).quarantines += 1;
-        add_to(&mut ledger.quarantines, device, 1, MOST_DEVICES);
+        published.stats.quarantines += 1;
+        published.operation(shortened(operation)).quarantines += 1;
+        add_to(&mut published.quarantines, device, 1, MOST_DEVICES);
     }
 }
 
 /// The counts of this number; none where they have ended.
 pub(crate) fn figures(number: u64) -> Option<Figures> {
-    let ledger = locked(&LEDGER);
-    let ledger = ledger.as_ref().filter(|ledger| ledger.number == number)?;
+    let published = locked(&PUBLISHED);
+    let published = published
+        .as_ref()
+        .filter(|published| published.number == number)?;
     let now = Instant::now();
     let told = |note: &Note| DecisionFigures {
         ago_s: now.duration_since(note.at).as_secs_f64(),
@@ -104,11 +106,11 @@ pub(crate) fn figures(number: u64) -> Option<Figures> {
         version: VERSION,
         pid: std::process::id(),
         name: executable(),
-        since_s: ledger.since.elapsed().as_secs_f64(),
-        stats: ledger.stats.clone(),
-        quarantines: ledger.quarantines.clone(),
-        operations: ledger.operations.values().cloned().collect(),
-        decisions: ledger.decisions.iter().rev().map(told).collect(),
+        since_s: published.since.elapsed().as_secs_f64(),
+        stats: published.stats.clone(),
+        quarantines: published.quarantines.clone(),
+        operations: published.operations.values().cloned().collect(),
+        decisions: published.decisions.iter().rev().map(told).collect(),
     })
 }
 
@@ -120,7 +122,7 @@ fn executable() -> String {
     shortened(&name.to_string_lossy()).to_owned()
 }
 
-impl Ledger {
+impl Published {
     /// The counts of an operation, or of those for which there is no room.
     fn operation(&mut self, name: &str) -> &mut OperationFigures {
         let operations = &mut self.operations;
