@@ -101,7 +101,7 @@ fn a_kernel_is_tuned_on_a_device_and_compared_there() {
     assert!(used.as_str().unwrap().contains("units 256"), "{used}");
 
     let ab = |a: &str, b: &str| {
-        let args = "ab --kernel dot_product --budget 1s --warmups 0";
+        let args = "ab --kernel dot_product --budget 3s --warmups 0";
         line(args)
             .arg(a)
             .arg(b)
