@@ -267,6 +267,8 @@ impl Schedule {
             true => self.cpu.took / self.cpu.weight,
             // Of a few tasks a call tells only its own cost.
             _ if self.calls.is_some() => self.cpu.took / self.cpu.done.max(1.0),
+            // What a GPU's times tell of its tasks rests on what was known of it before.
+            false if self.setup.cpu.is_none() => self.density.mean_sampled(),
             false => self.density.mean_done(),
         };
         let Some(known) = self.setup.cpu.filter(|_| self.cpu.done > 0.0) else {
