@@ -32,6 +32,8 @@
 //! # Ok::<(), breakeven::Error>(())
 //! ```
 
+mod cache;
+mod device;
 pub mod execute;
 mod exit;
 #[cfg(feature = "gpu")]
@@ -40,6 +42,7 @@ pub mod hardware;
 mod kernel_times;
 pub mod kernels;
 mod large_pages;
+mod measure;
 pub mod monitor;
 mod operator;
 pub mod peak;
@@ -77,12 +80,13 @@ use breakeven_types::{error, locked, whole};
 pub use breakeven_profile as profile;
 
 pub use breakeven_schedule::WorkloadProfile;
+pub use cache::{CostsWarning, CostsWarningKind};
 pub use error::{DeviceError, DeviceErrorKind, Error, ErrorKind};
 pub use kernel_times::{KernelTimes, profile_kernel};
 pub use operator::{Chain, Operator, Parameter, Stage, Stages, View};
 pub use plan::Work;
 pub use recommend::{StrategyRecommendation, WorkloadProfiler};
-pub use store::{Costs, CostsWarning, CostsWarningKind};
+pub use store::Costs;
 pub use tensor::{Element, Inputs, Tensor};
 
 /// The README's examples, compiled.

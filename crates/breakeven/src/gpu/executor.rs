@@ -8,8 +8,8 @@ use breakeven_profile::profile::Peak;
 use super::form::Output;
 use super::run::{Plan, bytes_of, parameter_bytes};
 use super::{Flight, Gpu, flight};
+use crate::device::{Device, GpuExecutor, TensorDevice, TensorFlight};
 use crate::error::DeviceError;
-use crate::execute::{GpuExecutor, TensorDevice, TensorFlight};
 use crate::hardware::{Fact, SystemLoad};
 use crate::operator::Operator;
 use crate::plan::GpuSpec;
@@ -67,18 +67,24 @@ impl<O: Operator + ?Sized> OperatorExecutor<O> {
     }
 }
 
-impl TensorDevice for Gpu {
-    fn spec(&self) -> Option<&GpuSpec> {
-        Some(&self.shared.spec)
+impl Device for Gpu {
+    fn spec(&self) -> &GpuSpec {
+        &self.shared.spec
     }
 
     /// From NVML, where the device's driver has it.
-    fn used_memory(&self) -> Fact<u64> {
+    fn memory_used(&self) -> Fact<u64> {
         SystemLoad::sample().gpu(self.info()).memory_used_bytes
     }
 
     fn gpu_use(&self) -> Fact<f64> {
         SystemLoad::sample().gpu(self.info()).gpu_use
+    }
+}
+
+impl TensorDevice for Gpu {
+    fn device(&self) -> Option<&dyn Device> {
+        Some(self)
     }
 
     fn call_bytes<O: Operator + ?Sized>(&self, operator: &O, inputs: &[&[usize]]) -> Option<u64> {
@@ -154,16 +160,8 @@ where
         flight::start(&self.gpu, &*self.operator, plans, Output::OnHost, parts)
     }
 
-    fn device(&self) -> Option<&GpuSpec> {
-        self.gpu.spec()
-    }
-
-    fn memory_used(&self) -> Fact<u64> {
-        self.gpu.used_memory()
-    }
-
-    fn gpu_use(&self) -> Fact<f64> {
-        TensorDevice::gpu_use(&self.gpu)
+    fn device(&self) -> Option<&dyn Device> {
+        Some(&self.gpu)
     }
 
     fn transfer_time(&self, flight: &Self::Flight) -> Option<Duration> {

@@ -29,8 +29,8 @@ use super::form::Output;
 use super::run::{Plan, parameter_bytes};
 use super::wait::until_ready;
 use super::{Buffer, Gpu, caught, with_client};
+use crate::device::TensorFuture;
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::execute::TensorFuture;
 use crate::operator::Operator;
 use crate::tensor::{Element, Inputs, Tensor};
 

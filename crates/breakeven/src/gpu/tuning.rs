@@ -5,8 +5,8 @@ use super::{Gpu, with_client};
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::locked;
 use crate::operator::{Operator, checked_shape, device_form};
+use crate::peak;
 use crate::plan::at_best_ns;
-use crate::store::Costs;
 use crate::tensor::Inputs;
 use crate::tune::{Configuration, Key, SizeClass, Space, Tuned, TunedKernel, Tuner};
 
@@ -126,7 +126,7 @@ impl Tuner {
     /// one. Where it was opened from here on, later calls on the device use it.
     ///
     /// Nothing is searched where the default is as fast as the device's peaks allow, where
-    /// those were measured and kept ([`Costs::peaks`]).
+    /// those were measured and kept (`StrategyManager::measure_peaks`).
     ///
     /// # Errors
     ///
@@ -145,8 +145,7 @@ impl Tuner {
         let space = device_form(operator)?.space(gpu, &shapes);
         let key = gpu.key(operator.name(), &space, &shapes, &output);
         let candidates = Configuration::all(&space.tunables);
-        let (costs, _) = Costs::open_default();
-        let peaks = costs.peaks();
+        let peaks = peak::kept();
         let peak = peaks.iter().find(|peak| peak.device == gpu.id().as_str());
         let floor = peak.and_then(|peak| at_best_ns(operator.work(&shapes), peak));
         let mut call = gpu.prepare(operator, inputs)?;

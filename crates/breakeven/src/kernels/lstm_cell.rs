@@ -11,7 +11,8 @@
 //! A cell runs for many steps with one set of weights: making it brings them into the
 //! order in which both forms read them, once.
 
-use super::{dims, f32_lanes, inputs};
+use super::parallel::f32_lanes;
+use super::{dims, inputs};
 use crate::error::Error;
 use crate::operator::{Operator, Parameter, View};
 use crate::tensor::{Tensor, shape};

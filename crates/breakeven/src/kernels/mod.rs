@@ -39,7 +39,6 @@ pub use fused_conv_entropy_segment::FusedConvEntropySegment;
 pub use image_segmentation::{Connectivity, ImageSegmentation};
 pub use lstm_cell::LstmCell;
 pub use matrix_multiply::{MatrixMultiply, TensorCoreMatmul};
-pub(crate) use parallel::f32_lanes;
 pub use pixel_entropy::PixelEntropy;
 pub use vector_add::VectorAdd;
 

@@ -9,7 +9,7 @@ use super::team;
 use crate::locked;
 
 /// The f32 lanes of this CPU's vectors.
-pub(crate) fn f32_lanes() -> usize {
+pub(super) fn f32_lanes() -> usize {
     struct Lanes;
 
     impl WithSimd for Lanes {

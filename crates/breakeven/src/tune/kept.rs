@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use serde::{Deserialize, Serialize};
 
 use super::{Configuration, Gain, SizeClass, Trial};
+use crate::cache::{CacheFile, Cached};
 use crate::error::Error;
 use crate::locked;
-use crate::store::{CacheFile, Cached};
 
 /// Entries that are kept; beyond, the oldest go.
 const MOST: usize = 1_000;

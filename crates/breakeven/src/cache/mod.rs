@@ -1,4 +1,4 @@
-//! A file of the cache directory: where it is, what may be in it, and who may write it.
+//! Files of the cache directory: where they are, what may be in them, and who may write them.
 //!
 //! It is JSON with a `format` and a `version`, shared by all processes of a user. A change reads
 //! what is there, merges and replaces the file in one step, under a lock: no process loses what
@@ -19,6 +19,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind};
+use crate::hardware::HardwareCapabilities;
 
 /// Bytes of a file that are read. Full of everything that may be in it, it is about a tenth.
 const MOST_BYTES: u64 = 1 << 28;
@@ -64,6 +65,27 @@ pub struct CostsWarning {
 impl From<CostsWarning> for Error {
     fn from(warning: CostsWarning) -> Self {
         Self::new(ErrorKind::File, warning.to_string())
+    }
+}
+
+/// What tells machines apart without their names: what was measured on one is void on another.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct MachineId {
+    /// Model of its processor; none where it does not tell.
+    #[serde(default)]
+    pub(crate) cpu: Option<String>,
+    /// Its logical cores.
+    pub(crate) cores: usize,
+}
+
+impl MachineId {
+    /// This machine.
+    pub(crate) fn detect() -> Self {
+        let hardware = HardwareCapabilities::detect_without_gpu();
+        Self {
+            cpu: hardware.cpu_model.known().cloned(),
+            cores: hardware.cpu_cores,
+        }
     }
 }
 
@@ -135,11 +157,16 @@ pub(crate) struct CacheFile<T> {
 
 impl<T: Cached> CacheFile<T> {
     /// The one in the cache directory; none if nothing is to be kept.
+    ///
+    /// # Errors
+    ///
+    /// [`CostsWarningKind::NoPlace`].
     pub(crate) fn open_default() -> Result<Option<Self>, CostsWarning> {
         let directory = directory(|name| env::var_os(name))?;
         Ok(directory.map(|directory| Self::at(&directory.join(T::NAME))))
     }
 
+    /// The one at `path`.
     pub(crate) fn at(path: &Path) -> Self {
         Self {
             path: path.to_owned(),
@@ -153,6 +180,10 @@ impl<T: Cached> CacheFile<T> {
     }
 
     /// What it holds; the default if there is no file.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the file.
     pub(crate) fn read(&self) -> Result<T, CostsWarning> {
         use CostsWarningKind::{Damaged, NewerVersion, Unreadable};
         let refused = |kind, message| CostsWarning {
@@ -268,7 +299,11 @@ fn is_regular(found: &fs::Metadata) -> io::Result<()> {
 /// Holds the lock until it is dropped; waits for other processes no longer than `patience`. The
 /// operating system frees it when the process ends, however it ends. The file at `path` stays:
 /// one that is removed could be locked by two, each its own.
-pub(super) fn hold(path: &Path, patience: Duration) -> Result<File, Error> {
+///
+/// # Errors
+///
+/// [`ErrorKind::File`] if it cannot be opened or locked, or others hold it for longer.
+pub(crate) fn hold(path: &Path, patience: Duration) -> Result<File, Error> {
     let refused = |reason: io::Error| Error::file(path, "cannot be locked", &reason);
     if let Ok(found) = path.metadata() {
         is_regular(&found).map_err(refused)?;

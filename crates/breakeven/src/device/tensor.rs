@@ -5,11 +5,9 @@ use std::time::Duration;
 
 use breakeven_profile::profile::Peak;
 
-use super::executor::NoGpu;
+use super::{Device, NoGpu};
 use crate::error::DeviceError;
-use crate::hardware::Fact;
 use crate::operator::Operator;
-use crate::plan::GpuSpec;
 use crate::tensor::{Element, Tensor};
 
 /// A tensor on its way through a device.
@@ -28,20 +26,9 @@ pub trait TensorFuture<E: Element>:
 
 /// A device that operators run on: a `Gpu`, or none.
 pub trait TensorDevice: Send + Sync {
-    /// What is known of it.
-    fn spec(&self) -> Option<&GpuSpec> {
+    /// The device; none where nothing is known of it.
+    fn device(&self) -> Option<&dyn Device> {
         None
-    }
-
-    /// Memory in use on it, bytes.
-    fn used_memory(&self) -> Fact<u64> {
-        Fact::Unknown
-    }
-
-    /// Part of the time in which the device was at work lately, by whatever process, 0 to 1.
-    /// Asked at most ten times a second, while what runs is recorded.
-    fn gpu_use(&self) -> Fact<f64> {
-        Fact::Unknown
     }
 
     /// Memory that a call on inputs of these shapes takes; none where the operator has no
