@@ -34,27 +34,35 @@
 
 pub mod execute;
 mod exit;
-#[cfg(feature = "gpu")]
-pub mod gpu;
 pub mod hardware;
-mod kernel_times;
-pub mod kernels;
-mod large_pages;
+mod measure;
 pub mod monitor;
-mod operator;
-pub mod peak;
 mod recommend;
 mod store;
-mod tensor;
 pub mod testing;
-pub mod tune;
+
+/// One open GPU: the crate `breakeven-gpu`.
+#[cfg(feature = "gpu")]
+pub mod gpu {
+    pub use breakeven_gpu::gpu::{
+        Buffer, Call, Client, DEFAULT_TIMEOUT, DeviceForm, Flight, Gpu, KernelClock, Launch,
+        Memory, MemoryStats, OperatorExecutor, Output, Transfers, WgslOperator, cubecl, grid,
+    };
+}
+
+/// What a device can do at best, measured: memory bandwidth over the size of the working set,
+/// f32 arithmetic, launch latency, transfer rates.
+pub mod peak {
+    pub use breakeven_gpu::peak::measure_cpu;
+    #[cfg(feature = "gpu")]
+    pub use breakeven_gpu::peak::measure_gpu;
+    pub(crate) use breakeven_gpu::peak::{KeptPeaks, joined};
+}
 
 /// Where a batch should run, and what batches cost: the crate `breakeven-schedule`.
 pub mod plan {
     #[cfg(test)]
     pub(crate) use breakeven_schedule::plan::Added;
-    #[cfg(feature = "gpu")]
-    pub(crate) use breakeven_schedule::plan::at_best_ns;
     pub use breakeven_schedule::plan::{
         Absence, Aim, Alone, Basis, Candidate, ChainCosts, Cost, Decision, Declined, DeviceLinks,
         Evidence, ExecutionStrategy, Goal, GpuCosts, GpuSpec, Leg, MANY_TASKS, Machine, Move,
@@ -69,20 +77,27 @@ pub mod plan {
     };
 }
 
+use breakeven_gpu::{cache, device, operator, tensor};
 use breakeven_schedule::schedule;
 use breakeven_types::{error, locked, whole};
+
+pub use breakeven_gpu::tune;
+#[cfg(feature = "gpu")]
+pub use breakeven_gpu::with_client;
+pub use breakeven_kernels as kernels;
 
 /// Profiles, their file, the recorder, and what describes a sample: the crate
 /// `breakeven-profile`.
 pub use breakeven_profile as profile;
 
+pub use breakeven_gpu::{KernelTimes, profile_kernel};
 pub use breakeven_schedule::WorkloadProfile;
+pub use cache::{CostsWarning, CostsWarningKind};
 pub use error::{DeviceError, DeviceErrorKind, Error, ErrorKind};
-pub use kernel_times::{KernelTimes, profile_kernel};
 pub use operator::{Chain, Operator, Parameter, Stage, Stages, View};
 pub use plan::Work;
 pub use recommend::{StrategyRecommendation, WorkloadProfiler};
-pub use store::{Costs, CostsWarning, CostsWarningKind};
+pub use store::Costs;
 pub use tensor::{Element, Inputs, Tensor};
 
 /// The README's examples, compiled.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use breakeven::execute::{
-    ExecuteError, FallbackPolicy, RayonCpu, StrategyManager, TensorDevice, TensorFlight,
+    Device, ExecuteError, FallbackPolicy, RayonCpu, StrategyManager, TensorDevice, TensorFlight,
     TensorFuture,
 };
 use breakeven::hardware::Fact;
@@ -62,7 +62,7 @@ impl<E: Element> Unpin for There<E> {}
 impl<E: Element> TensorFuture<E> for There<E> {}
 
 impl TensorDevice for HostDevice {
-    fn spec(&self) -> Option<&GpuSpec> {
+    fn device(&self) -> Option<&dyn Device> {
         Some(&self.spec)
     }
 

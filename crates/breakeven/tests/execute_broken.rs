@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use breakeven::Costs;
 use breakeven::execute::{
-    ExecuteError, FallbackPolicy, GpuExecutor, OnDevice, RayonCpu, StrategyManager,
+    Device, ExecuteError, FallbackPolicy, GpuExecutor, OnDevice, RayonCpu, StrategyManager,
 };
 use breakeven::hardware::Fact;
 use breakeven::plan::{ExecutionStrategy, GpuSpec};
@@ -124,8 +124,19 @@ fn a_task_may_wait_for_the_pool_that_its_batch_was_called_from() {
 
 /// A device of any depth whose memory is asked for as long as this takes.
 struct Odd {
+    spec: GpuSpec,
     depth: usize,
     memory: fn() -> Fact<u64>,
+}
+
+impl Device for Odd {
+    fn spec(&self) -> &GpuSpec {
+        &self.spec
+    }
+
+    fn memory_used(&self) -> Fact<u64> {
+        (self.memory)()
+    }
 }
 
 impl GpuExecutor<u64, u64> for Odd {
@@ -138,8 +149,8 @@ impl GpuExecutor<u64, u64> for Odd {
             .collect())))
     }
 
-    fn memory_used(&self) -> Fact<u64> {
-        (self.memory)()
+    fn device(&self) -> Option<&dyn Device> {
+        Some(self)
     }
 
     fn depth(&self) -> usize {
@@ -151,6 +162,7 @@ impl GpuExecutor<u64, u64> for Odd {
 fn any_depth_will_do() {
     for depth in [0, 1 << 40, usize::MAX] {
         let odd = Odd {
+            spec: GpuSpec::named("broken: odd"),
             depth,
             memory: || Fact::Unknown,
         };
@@ -171,6 +183,7 @@ fn who_asks_for_the_cpu_waits_for_no_device() {
         Fact::Unknown
     };
     let odd = Odd {
+        spec: GpuSpec::named("broken: odd"),
         depth: 1,
         memory: hangs,
     };
@@ -205,12 +218,11 @@ fn a_device_in_quarantine_is_not_asked_for_its_memory() {
     assert!(failed.expect("the CPU does it").fallback_occurred);
     // The same device, as another program part has it.
     let odd = Odd {
+        spec: GpuSpec::named("broken: unasked"),
         depth: 1,
         memory: asked,
     };
-    let manager = StrategyManager::new(cpu(), Arc::new(odd))
-        .with_device(GpuSpec::named("broken: unasked"))
-        .with_costs(Arc::new(Costs::new()));
+    let manager = StrategyManager::new(cpu(), Arc::new(odd)).with_costs(Arc::new(Costs::new()));
     let result = manager
         .operation("lost")
         .strategy(on_gpu)

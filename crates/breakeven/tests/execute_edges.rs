@@ -8,10 +8,10 @@ use std::time::{Duration, SystemTime};
 use breakeven::Costs;
 use breakeven::WorkloadProfile;
 use breakeven::execute::{
-    CrossCheck, ExecuteError, FallbackPolicy, GpuExecutor, StrategyManager, Verify,
+    CrossCheck, Device, ExecuteError, FallbackPolicy, GpuExecutor, StrategyManager, Verify,
 };
 use breakeven::plan::{
-    Basis, ExecutionStrategy, GpuSpec, Machine, Observation, ProfilingHeuristics, RanOn, decide,
+    Basis, ExecutionStrategy, Machine, Observation, ProfilingHeuristics, RanOn, decide,
 };
 use breakeven::testing::{SimulatedGpu, SimulatedSpec};
 use breakeven::{DeviceError, DeviceErrorKind};
@@ -274,7 +274,7 @@ fn a_device_that_panics_when_asked_what_it_is_costs_the_batch_nothing() {
         fn start(&self, _: &[u64]) -> Result<Self::Flight, DeviceError> {
             panic!("not to be asked")
         }
-        fn device(&self) -> Option<&GpuSpec> {
+        fn device(&self) -> Option<&dyn Device> {
             panic!("no driver")
         }
     }

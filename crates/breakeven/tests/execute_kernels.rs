@@ -250,7 +250,7 @@ fn the_device_and_the_memory_are_told() {
         return;
     };
     let executor = OperatorExecutor::new(&gpu, Arc::new(VectorAdd));
-    let device = GpuExecutor::<Task, _>::device(&executor).unwrap();
+    let device = GpuExecutor::<Task, _>::device(&executor).unwrap().spec();
     assert_eq!(device.name, gpu.id().to_string());
     assert_eq!(
         device.kind == GpuKind::Software,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use breakeven::execute::{CpuExecutor, GpuExecutor, RayonCpu, StrategyManager};
+use breakeven::execute::{CpuExecutor, Device, GpuExecutor, RayonCpu, StrategyManager};
 use breakeven::plan::{ExecutionStrategy, GpuSpec, OperationCosts};
 use breakeven::{Costs, DeviceError, WorkloadProfile};
 
@@ -61,7 +61,7 @@ impl GpuExecutor<u64, u64> for Late {
         })
     }
 
-    fn device(&self) -> Option<&GpuSpec> {
+    fn device(&self) -> Option<&dyn Device> {
         Some(&self.spec)
     }
 

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use breakeven::Costs;
 use breakeven::execute::{
-    ExecuteError, RayonCpu, StrategyManager, TensorDevice, TensorFlight, TensorFuture,
+    Device, ExecuteError, RayonCpu, StrategyManager, TensorDevice, TensorFlight, TensorFuture,
 };
 use breakeven::plan::GpuSpec;
 use breakeven::{DeviceError, DeviceErrorKind, Element, Error, ErrorKind, Operator, Tensor, View};
@@ -82,7 +82,7 @@ impl<E: Element> Unpin for Done<E> {}
 impl<E: Element> TensorFuture<E> for Done<E> {}
 
 impl TensorDevice for Wrong {
-    fn spec(&self) -> Option<&GpuSpec> {
+    fn device(&self) -> Option<&dyn Device> {
         Some(&self.spec)
     }
 

@@ -296,7 +296,7 @@ mod on_a_device {
         }
         macro_rules! sources {
             ($($file:literal),*) => {
-                0 $(^ source_number(include_bytes!(concat!("../src/kernels/", $file, ".rs"))))*
+                0 $(^ source_number(include_bytes!(concat!("../../breakeven-kernels/src/", $file, ".rs"))))*
             };
         }
         let conv = || {

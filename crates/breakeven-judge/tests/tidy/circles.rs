@@ -7,11 +7,13 @@ use super::code::{code, words};
 use super::tree::Tree;
 
 /// All crates but that of the macro, which is one file.
-const CRATES: [&str; 9] = [
+const CRATES: [&str; 11] = [
     "breakeven",
     "breakeven-cli",
+    "breakeven-gpu",
     "breakeven-import",
     "breakeven-judge",
+    "breakeven-kernels",
     "breakeven-machine",
     "breakeven-profile",
     "breakeven-schedule",

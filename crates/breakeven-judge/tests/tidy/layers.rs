@@ -17,13 +17,13 @@ const LAYERS: [Layer; 7] = [
         reason: "a machine knows nothing of work",
     },
     Layer {
-        folder: "crates/breakeven/src/kernels/",
-        forbidden: &["peak", "execute"],
-        reason: "a kernel knows nothing of what measures or schedules it",
+        folder: "crates/breakeven-kernels/src/",
+        forbidden: &["peak"],
+        reason: "a kernel knows nothing of what measures it",
     },
     Layer {
-        folder: "crates/breakeven/src/tensor/",
-        forbidden: &["kernels", "operator", "execute", "plan"],
+        folder: "crates/breakeven-gpu/src/tensor/",
+        forbidden: &["operator", "peak", "plan", "tune"],
         reason: "data knows nothing of what is done to it",
     },
     Layer {

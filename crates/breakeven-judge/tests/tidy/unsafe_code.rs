@@ -30,19 +30,19 @@ const ALLOWED: [(&str, &str); 33] = [
         "jobs that borrow, on threads that stay",
     ),
     (
-        "crates/breakeven/src/kernels/matrix_multiply/avx2.rs",
+        "crates/breakeven-kernels/src/matrix_multiply/avx2.rs",
         "the inner loop of a product, in AVX2's instructions",
     ),
     (
-        "crates/breakeven/src/kernels/matrix_multiply/page.rs",
+        "crates/breakeven-kernels/src/matrix_multiply/page.rs",
         "a large page of memory for a product",
     ),
     (
-        "crates/breakeven/src/kernels/team.rs",
+        "crates/breakeven-kernels/src/team.rs",
         "calls that borrow, on threads of the pool that come in time",
     ),
     (
-        "crates/breakeven/src/large_pages.rs",
+        "crates/breakeven-gpu/src/large_pages.rs",
         "a hint that memory is to come in large pages",
     ),
     (
@@ -50,15 +50,15 @@ const ALLOWED: [(&str, &str); 33] = [
         "an allocator that counts, for the bench of memory",
     ),
     (
-        "crates/breakeven/src/gpu/buffer.rs",
+        "crates/breakeven-gpu/src/gpu/buffer.rs",
         "a buffer as a kernel's argument",
     ),
     (
-        "crates/breakeven/src/gpu/transfer.rs",
+        "crates/breakeven-gpu/src/gpu/transfer.rs",
         "CUDA's copies, into and out of buffers",
     ),
     (
-        "crates/breakeven/src/gpu/wgsl.rs",
+        "crates/breakeven-gpu/src/gpu/wgsl.rs",
         "a user's shader, which nobody checks for bounds",
     ),
     (
@@ -87,50 +87,50 @@ const ALLOWED: [(&str, &str); 33] = [
         "calls into packages that are compared",
     ),
     (
-        "crates/breakeven/src/kernels/matrix_multiply/strip.rs",
+        "crates/breakeven-kernels/src/matrix_multiply/strip.rs",
         "a loop without checks, and memory fetched ahead, which only a hint can ask for",
     ),
     (
-        "crates/breakeven/src/kernels/ar_forecast/ar_kernels.rs",
+        "crates/breakeven-kernels/src/ar_forecast/ar_kernels.rs",
         "kernel launch",
     ),
     (
-        "crates/breakeven/src/kernels/matrix_multiply/product_kernels.rs",
+        "crates/breakeven-kernels/src/matrix_multiply/product_kernels.rs",
         "kernel launch",
     ),
     (
-        "crates/breakeven/src/kernels/matrix_multiply/tensor_core.rs",
+        "crates/breakeven-kernels/src/matrix_multiply/tensor_core.rs",
         "kernel launch",
     ),
     (
-        "crates/breakeven/src/kernels/conv2d/conv2d_kernels.rs",
+        "crates/breakeven-kernels/src/conv2d/conv2d_kernels.rs",
         "kernel launch",
     ),
     (
-        "crates/breakeven/src/kernels/dendritic_integration/dendrite_kernels.rs",
+        "crates/breakeven-kernels/src/dendritic_integration/dendrite_kernels.rs",
         "kernel launch",
     ),
     (
-        "crates/breakeven/src/kernels/lstm_cell/lstm_kernels.rs",
+        "crates/breakeven-kernels/src/lstm_cell/lstm_kernels.rs",
         "kernel launch",
     ),
     (
-        "crates/breakeven/src/kernels/dot_product/dot_kernels.rs",
+        "crates/breakeven-kernels/src/dot_product/dot_kernels.rs",
         "kernel launch",
     ),
     (
-        "crates/breakeven/src/kernels/image_segmentation/segmentation_kernels.rs",
+        "crates/breakeven-kernels/src/image_segmentation/segmentation_kernels.rs",
         "kernel launch",
     ),
     (
-        "crates/breakeven/src/kernels/pixel_entropy/entropy_kernels.rs",
+        "crates/breakeven-kernels/src/pixel_entropy/entropy_kernels.rs",
         "kernel launch",
     ),
     (
-        "crates/breakeven/src/kernels/vector_add.rs",
+        "crates/breakeven-kernels/src/vector_add.rs",
         "kernel launch",
     ),
-    ("crates/breakeven/src/peak/gpu.rs", "kernel launches"),
+    ("crates/breakeven-gpu/src/peak/gpu.rs", "kernel launches"),
 ];
 
 pub(super) fn findings(tree: &Tree) -> Vec<String> {

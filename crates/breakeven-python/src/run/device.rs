@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-use breakeven::execute::GpuExecutor;
+use breakeven::execute::{Device, GpuExecutor};
 use breakeven::plan::GpuSpec;
 use breakeven::{DeviceError, DeviceErrorKind};
 use pyo3::exceptions::{
@@ -100,7 +100,7 @@ impl GpuExecutor<usize, Output> for PyGpu {
         }
     }
 
-    fn device(&self) -> Option<&GpuSpec> {
+    fn device(&self) -> Option<&dyn Device> {
         Some(&self.spec)
     }
 

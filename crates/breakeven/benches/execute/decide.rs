@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use breakeven::Costs;
 use breakeven::WorkloadProfile;
-use breakeven::execute::{GpuExecutor, RayonCpu, StrategyManager};
+use breakeven::execute::{Device, GpuExecutor, RayonCpu, StrategyManager};
 use breakeven::hardware::{Fact, SystemLoad};
 use breakeven::plan::{
     Decision, GpuSpec, Machine, Observation, OperationCosts, ProfilingHeuristics, RanOn,
@@ -102,6 +102,17 @@ fn costs(names: &[String], memory_per_task: usize) -> Costs {
 /// the machine's load.
 struct Asking(GpuSpec);
 
+impl Device for Asking {
+    fn spec(&self) -> &GpuSpec {
+        &self.0
+    }
+
+    fn memory_used(&self) -> Fact<u64> {
+        black_box(SystemLoad::sample());
+        Fact::Known(2 << 30)
+    }
+}
+
 impl GpuExecutor<u64, u64> for Asking {
     type Flight = std::future::Ready<Result<Vec<u64>, breakeven::DeviceError>>;
 
@@ -109,13 +120,8 @@ impl GpuExecutor<u64, u64> for Asking {
         Ok(std::future::ready(Ok(tasks.to_vec())))
     }
 
-    fn device(&self) -> Option<&GpuSpec> {
-        Some(&self.0)
-    }
-
-    fn memory_used(&self) -> Fact<u64> {
-        black_box(SystemLoad::sample());
-        Fact::Known(2 << 30)
+    fn device(&self) -> Option<&dyn Device> {
+        Some(self)
     }
 }
 

@@ -5,12 +5,13 @@ use std::convert::Infallible;
 use super::batch::Batch;
 use super::check::Check;
 use super::control::Verify;
-use super::executor::{CpuExecutor, GpuExecutor};
+use super::executor::CpuExecutor;
 use super::result::{ExecuteError, ExecutionResult, TaskError};
 use super::slots::Slots;
 use super::tasks::{Batched, EachTask, FailFast, Function, Keep, Tasks};
 use super::work::{Lane, dropped, each_dropped};
 use crate::WorkloadProfile;
+use crate::device::GpuExecutor;
 use crate::error::Error;
 
 impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {

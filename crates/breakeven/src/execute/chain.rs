@@ -22,8 +22,8 @@ use super::quarantine::{self, Admission};
 use super::record::tell_chain;
 use super::result::{ExecuteError, ExecutionResult};
 use super::start::{Question, Start};
-use super::tensor_device::TensorDevice;
 use super::work::caught;
+use crate::device::{Device, TensorDevice};
 use crate::error::{DeviceError, DeviceErrorKind, Error};
 use crate::operator::{Operator, Stage, Stages};
 use crate::plan::{
@@ -128,7 +128,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         let shapes: Vec<&[usize]> = inputs.iter().map(|input| input.shape()).collect();
         stages.output_shapes(&shapes)?;
         for (slot, gpu) in manager.slots.iter().zip(&manager.gpus) {
-            if let Ok(Some(spec)) = caught(|| Ok(gpu.spec())) {
+            if let Ok(Some(spec)) = caught(|| Ok(gpu.device().map(Device::spec))) {
                 slot.saw(spec);
             }
         }

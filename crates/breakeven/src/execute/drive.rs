@@ -13,6 +13,7 @@ use super::check::{Check, Checks};
 use super::ended::Ending;
 use super::engine::Engine;
 use super::work::{Flight, caught, quietly_dropped};
+use crate::device::Device;
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::schedule::{self, After, GpuTurn, LaunchTime, Ns, Pause, Span, Standing, Step};
 
@@ -185,7 +186,11 @@ impl Drive<'_, '_, '_> {
         launch.flight.keep(launch.span);
         if let Some(record) = engine.record.as_ref().filter(|_| took.ns.is_some()) {
             let lane = engine.lanes[self.index];
-            let in_use = || caught(|| Ok(lane.gpu_use())).ok()?.get();
+            let in_use = || {
+                caught(|| Ok(lane.device().map(Device::gpu_use)))
+                    .ok()??
+                    .get()
+            };
             record.gpu(self.index, tasks, time, in_use);
         }
         let mut shared = engine.shared();

@@ -10,13 +10,11 @@ use super::control::Verify;
 use super::result::{Stop, TaskError};
 use super::slots::{Parts, Slots};
 use super::tasks::first_of;
-use super::tensor_device::{TensorDevice, TensorFlight};
 use super::work::{Flight, Lane, Ran, StopSign, Work, agreed, message, moved, wrong};
+use crate::device::{Device, TensorDevice, TensorFlight};
 use crate::error::{DeviceError, Error};
-use crate::hardware::Fact;
 use crate::locked;
 use crate::operator::{Operator, View};
-use crate::plan::GpuSpec;
 use crate::schedule::Span;
 use crate::tensor::{Tensor, shape};
 
@@ -135,16 +133,8 @@ where
     G: TensorDevice,
     V: Verify<Tensor<'static, O::Out>>,
 {
-    fn device(&self) -> Option<&GpuSpec> {
-        self.gpu.spec()
-    }
-
-    fn memory_used(&self) -> Fact<u64> {
-        self.gpu.used_memory()
-    }
-
-    fn gpu_use(&self) -> Fact<f64> {
-        self.gpu.gpu_use()
+    fn device(&self) -> Option<&dyn Device> {
+        self.gpu.device()
     }
 
     fn batch_bytes(&self) -> Option<u64> {

@@ -7,10 +7,12 @@ use std::time::Duration;
 use breakeven_profile::recorder;
 
 use super::control::FallbackPolicy;
-use super::executor::{CpuExecutor, NoGpu};
+use super::executor::CpuExecutor;
 use super::quarantine::FIRST_BACK_OFF;
 use super::shared::{Config, ManagerStats, Shared};
 use super::slot::GpuSlot;
+use crate::cache::CostsWarning;
+use crate::device::NoGpu;
 use crate::error::Error;
 use crate::hardware::sensors::EnergyMeter;
 use crate::hardware::{Fact, HardwareCapabilities};
@@ -19,7 +21,7 @@ use crate::monitor::publish_if_asked;
 use crate::plan::{
     ExecutionStrategy, Goal, GpuSpec, Objective, Power, Prices, ProfilingHeuristics, Resource,
 };
-use crate::store::{Costs, CostsWarning};
+use crate::store::Costs;
 
 /// How long a launch may take unless another time is set.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);

@@ -35,13 +35,15 @@ mod slot;
 mod slots;
 mod start;
 mod tasks;
-mod tensor_device;
 mod threads;
 mod work;
 
 #[cfg(test)]
 mod slots_tests;
 
+pub use crate::device::{
+    Device, GpuExecutor, NoGpu, OnDevice, TensorDevice, TensorFlight, TensorFuture,
+};
 pub use batch::Batch;
 pub use bridge::{ExecuteBatch, PoolOf};
 pub use control::{CancelToken, CrossCheck, FallbackPolicy, Unchecked, Verify};
@@ -50,7 +52,7 @@ pub use cpu::RayonCpu;
 pub use emitted::describe_metrics;
 pub use energy::measure_power;
 pub use engine::Leaf;
-pub use executor::{CpuExecutor, GpuExecutor, NoGpu, OnDevice};
+pub use executor::CpuExecutor;
 pub use explain::Explanation;
 pub use manager::StrategyManager;
 pub use operator::{
@@ -63,4 +65,3 @@ pub use result::{
     DeviceShare, ExecuteError, ExecutionResult, Fallback, LeftOut, Share, Stop, TaskError,
 };
 pub use shared::ManagerStats;
-pub use tensor_device::{TensorDevice, TensorFlight, TensorFuture};

@@ -9,9 +9,10 @@ use std::task::{Context, Poll, Waker};
 use super::batch::Batch;
 use super::control::{CancelToken, Verify};
 use super::drive::Unpark;
-use super::executor::{CpuExecutor, GpuExecutor};
+use super::executor::CpuExecutor;
 use super::result::{ExecuteError, ExecutionResult};
 use super::work::{each_dropped, message, quietly_dropped};
+use crate::device::GpuExecutor;
 use crate::error::Error;
 use crate::locked;
 

@@ -11,11 +11,12 @@ use super::control::FallbackPolicy;
 use super::ended::Ended;
 use super::energy::DeviceEnergy;
 use super::operator::ordered_prices;
+use crate::cache::CostsWarning;
 use crate::error::Error;
 use crate::hardware::sensors::EnergyMeter;
 use crate::hardware::{Fact, HardwareCapabilities};
 use crate::plan::{ExecutionStrategy, Objective, Power, Prices, ProfilingHeuristics};
-use crate::store::{Costs, CostsWarning, saver};
+use crate::store::{Costs, saver};
 
 /// What a manager was told.
 #[derive(Debug, Clone)]

@@ -11,6 +11,7 @@ use super::shared::{Config, Shared};
 use super::slot::GpuSlot;
 use super::work::{Lane, caught};
 use crate::WorkloadProfile;
+use crate::device::Device;
 use crate::error::{DeviceError, DeviceErrorKind, Error};
 use crate::hardware::{Fact, GpuKind};
 use crate::plan::{
@@ -211,7 +212,7 @@ impl Question<'_> {
         }
         let lane = self.lanes.get(index);
         if let Some(lane) = lane
-            && let Some(spec) = caught(|| Ok(lane.device()))?
+            && let Some(spec) = caught(|| Ok(lane.device().map(Device::spec)))?
         {
             slot.saw(spec);
         }
@@ -230,7 +231,12 @@ impl Question<'_> {
         if let (Some(costs), Some(driver)) = (self.shared.costs(false), spec.driver.known()) {
             costs.declare_driver(&spec.name, driver);
         }
-        let used = slot.memory_used(|| caught(|| Ok(lane.memory_used())))?;
+        let used = slot.memory_used(|| {
+            caught(|| {
+                let used = lane.device().map(Device::memory_used);
+                Ok(used.unwrap_or(Fact::Unknown))
+            })
+        })?;
         spec.memory_used_bytes = used.or(spec.memory_used_bytes);
         let gpu = GpuSetup {
             depth: caught(|| Ok(lane.depth()))?.clamp(1, MOST_DEPTH),

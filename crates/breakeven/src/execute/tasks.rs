@@ -9,16 +9,14 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use super::control::Verify;
-use super::executor::GpuExecutor;
 use super::result::{Stop, TaskError};
 use super::slots::{Parts, Slots, Writer};
 use super::work::{
     Flight, Lane, Ran, StopSign, Work, agreed, each_dropped, message, moved, quietly_dropped, wrong,
 };
+use crate::device::{Device, GpuExecutor};
 use crate::error::DeviceError;
-use crate::hardware::Fact;
 use crate::locked;
-use crate::plan::GpuSpec;
 use crate::schedule::Span;
 
 /// What becomes of a task's result.
@@ -235,16 +233,8 @@ where
     G: GpuExecutor<I, T>,
     V: Verify<T>,
 {
-    fn device(&self) -> Option<&GpuSpec> {
+    fn device(&self) -> Option<&dyn Device> {
         self.gpu.device()
-    }
-
-    fn memory_used(&self) -> Fact<u64> {
-        self.gpu.memory_used()
-    }
-
-    fn gpu_use(&self) -> Fact<f64> {
-        self.gpu.gpu_use()
     }
 
     fn batch_bytes(&self) -> Option<u64> {

@@ -8,9 +8,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use super::result::Stop;
+use crate::device::Device;
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::hardware::Fact;
-use crate::plan::GpuSpec;
 use crate::schedule::Span;
 
 /// What a worker looks at before each task.
@@ -63,9 +62,7 @@ pub(super) trait Work: Sync {
 
 /// What is done on a GPU.
 pub(super) trait Lane: Sync {
-    fn device(&self) -> Option<&GpuSpec>;
-    fn memory_used(&self) -> Fact<u64>;
-    fn gpu_use(&self) -> Fact<f64>;
+    fn device(&self) -> Option<&dyn Device>;
     /// Memory that all tasks of the batch take at once.
     fn batch_bytes(&self) -> Option<u64>;
     /// Most tasks of one launch, whatever their memory.

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant, SystemTime};
 use breakeven_profile::profile::Peak;
 use serde::{Deserialize, Serialize};
 
-use super::cache_file::{CacheFile, Cached, CostsWarning};
+use crate::cache::{CacheFile, Cached, CostsWarning, MachineId};
 use crate::error::Error;
-use crate::hardware::{DeviceId, HardwareCapabilities};
+use crate::hardware::DeviceId;
 use crate::plan::{
     Forgotten, GpuSpec, Model, Observation, OperationCosts, OperationRecord, RanOn, micros,
 };
@@ -65,16 +65,6 @@ pub struct Costs {
     pub(super) peaks: Mutex<Option<Arc<[Peak]>>>,
     /// When a manager that ended had it saved last.
     pub(super) flushed: Mutex<Option<Instant>>,
-}
-
-/// What tells machines apart without their names: costs of one are void on another.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct MachineId {
-    /// Model of its processor; none where it does not tell.
-    #[serde(default)]
-    pub(crate) cpu: Option<String>,
-    /// Its logical cores.
-    pub(crate) cores: usize,
 }
 
 /// `costs.json`: the costs of all machines that share the directory, the last used one first.
@@ -150,7 +140,7 @@ impl Costs {
     /// `no`) in the environment. Never fails; takes a few milliseconds.
     pub fn open_default() -> (Self, Option<CostsWarning>) {
         match CacheFile::open_default() {
-            Ok(Some(file)) => Self::of(file, this_machine()),
+            Ok(Some(file)) => Self::of(file, MachineId::detect()),
             Ok(None) => (Self::new(), None),
             Err(no_place) => (Self::new(), Some(no_place)),
         }
@@ -159,7 +149,7 @@ impl Costs {
     /// The model in the file at `path`, which need not exist yet. Never fails:
     /// of a file that cannot be read nothing is known, and the warning says why.
     pub fn load(path: &Path) -> (Self, Option<CostsWarning>) {
-        Self::of(CacheFile::at(path), this_machine())
+        Self::of(CacheFile::at(path), MachineId::detect())
     }
 
     pub(super) fn of(
@@ -300,13 +290,5 @@ impl Costs {
     // observation without its line.
     fn read(&self) -> RwLockReadGuard<'_, Model> {
         self.model.read().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn this_machine() -> MachineId {
-    let hardware = HardwareCapabilities::detect_without_gpu();
-    MachineId {
-        cpu: hardware.cpu_model.known().cloned(),
-        cores: hardware.cpu_cores,
     }
 }

@@ -5,10 +5,9 @@
 //! `docs/cost-model.md` has the fields, when what is in it is void, and how to look at it.
 //!
 //! Not being able to read or write it costs what would have been learned, never
-//! the run: reading gives a [`CostsWarning`] and an empty model, writing an
+//! the run: reading gives a [`CostsWarning`](crate::CostsWarning) and an empty model, writing an
 //! error and the model as it is.
 
-mod cache_file;
 mod chain;
 mod costs;
 #[cfg(test)]
@@ -20,8 +19,6 @@ pub(crate) mod saver;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use cache_file::{CacheFile, Cached};
 pub(crate) use chain::without_transfers;
 
-pub use cache_file::{CostsWarning, CostsWarningKind};
 pub use costs::Costs;

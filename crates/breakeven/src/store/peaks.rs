@@ -3,28 +3,11 @@
 use std::sync::Arc;
 
 use breakeven_profile::profile::Peak;
-use serde::{Deserialize, Serialize};
 
-use super::cache_file::Cached;
-use super::costs::{Costs, MachineId};
+use super::costs::Costs;
 use crate::error::Error;
 use crate::locked;
-
-/// Devices that are kept.
-const MOST_DEVICES: usize = 64;
-
-/// `peaks.json`: those of the machine that measured last.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct Peaks {
-    #[serde(flatten)]
-    machine: MachineId,
-    peaks: Vec<Peak>,
-}
-
-impl Cached for Peaks {
-    const NAME: &str = "peaks.json";
-    const FORMAT: &str = "breakeven-peaks";
-}
+use crate::peak::{KeptPeaks, joined};
 
 impl Costs {
     /// What the devices of this machine can do at best, as far as it was kept; the file is
@@ -32,8 +15,8 @@ impl Costs {
     pub fn peaks(&self) -> Arc<[Peak]> {
         let read = || {
             let (file, machine) = self.file.as_ref()?;
-            let read = file.beside::<Peaks>().read().ok()?;
-            (read.machine == *machine).then(|| read.peaks.into())
+            let kept = file.beside::<KeptPeaks>().read().ok()?;
+            Some(kept.of(machine).into())
         };
         let mut peaks = locked(&self.peaks);
         Arc::clone(peaks.get_or_insert_with(|| read().unwrap_or_default()))
@@ -47,26 +30,13 @@ impl Costs {
     /// [`ErrorKind::File`](crate::ErrorKind::File) where that cannot be written; they are
     /// kept in memory all the same.
     pub fn keep_peaks(&self, peaks: &[Peak]) -> Result<(), Error> {
-        let join = |known: &[Peak]| {
-            let is_old = |old: &&Peak| !peaks.iter().any(|new| new.device == old.device);
-            let all = peaks.iter().chain(known.iter().filter(is_old));
-            all.take(MOST_DEVICES).cloned().collect::<Vec<_>>()
-        };
         let known = self.peaks();
-        *locked(&self.peaks) = Some(join(&known).into());
+        *locked(&self.peaks) = Some(joined(&known, peaks).into());
         let Some((file, machine)) = &self.file else {
             return Ok(());
         };
-        file.beside::<Peaks>().update(|kept| {
-            let known = match kept.machine == *machine {
-                true => join(&kept.peaks),
-                false => join(&[]),
-            };
-            *kept = Peaks {
-                machine: machine.clone(),
-                peaks: known,
-            };
-        })
+        let file = file.beside::<KeptPeaks>();
+        file.update(|kept| kept.add(machine, peaks))
     }
 }
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::cache_file as lock;
 use super::tests::{load, place};
+use crate::cache as lock;
 use crate::plan::RanOn;
 use crate::store::Costs;
 

@@ -149,8 +149,7 @@ mod tests {
         let load = || Costs::load(&path).0;
         let costs = Arc::new(load());
         let lock = path.with_file_name("costs.json.lock");
-        let held =
-            crate::store::cache_file::hold(&lock, Duration::ZERO).expect("nobody else has it");
+        let held = crate::cache::hold(&lock, Duration::ZERO).expect("nobody else has it");
         observe(&costs, "blur", RanOn::Cpu, 100, 10);
         let took = |call: &dyn Fn()| {
             let begun = Instant::now();

@@ -6,9 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
-use super::costs::MachineId;
-use super::{CacheFile, CostsWarning, CostsWarningKind};
 use crate::ErrorKind;
+use crate::cache::{CacheFile, CostsWarning, CostsWarningKind, MachineId};
 use crate::plan::{Cost, Observation, RanOn};
 use crate::store::Costs;
 

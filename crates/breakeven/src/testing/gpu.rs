@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::device::{Device, GpuExecutor};
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::execute::GpuExecutor;
 use crate::hardware::Fact;
 use crate::locked;
 use crate::plan::GpuSpec;
@@ -166,6 +166,21 @@ impl<I, T> SimulatedGpu<I, T> {
     }
 }
 
+impl<I, T> Device for SimulatedGpu<I, T> {
+    fn spec(&self) -> &GpuSpec {
+        &self.device
+    }
+
+    fn memory_used(&self) -> Fact<u64> {
+        let held = locked(&self.state).held;
+        Fact::Known(self.spec.memory_used_bytes.saturating_add(held))
+    }
+
+    fn gpu_use(&self) -> Fact<f64> {
+        self.spec.gpu_use
+    }
+}
+
 impl<I, T: Unpin> GpuExecutor<I, T> for SimulatedGpu<I, T> {
     type Flight = SimulatedInFlight<T>;
 
@@ -200,13 +215,8 @@ impl<I, T: Unpin> GpuExecutor<I, T> for SimulatedGpu<I, T> {
         Ok(flight)
     }
 
-    fn device(&self) -> Option<&GpuSpec> {
-        Some(&self.device)
-    }
-
-    fn memory_used(&self) -> Fact<u64> {
-        let held = locked(&self.state).held;
-        Fact::Known(self.spec.memory_used_bytes.saturating_add(held))
+    fn device(&self) -> Option<&dyn Device> {
+        Some(self)
     }
 
     fn batch_bytes(&self, tasks: &[I]) -> Option<u64> {
@@ -215,10 +225,6 @@ impl<I, T: Unpin> GpuExecutor<I, T> for SimulatedGpu<I, T> {
 
     fn most_tasks(&self) -> Option<usize> {
         self.spec.most_tasks
-    }
-
-    fn gpu_use(&self) -> Fact<f64> {
-        self.spec.gpu_use
     }
 
     fn depth(&self) -> usize {

@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use breakeven::Costs;
 use breakeven::execute::{
-    ExecutionResult, GpuExecutor, NoGpu, RayonCpu, StrategyManager, read_prices,
+    self, ExecutionResult, GpuExecutor, NoGpu, RayonCpu, StrategyManager, read_prices,
 };
-use breakeven::hardware::Fact;
 use breakeven::plan::GpuSpec;
 use breakeven::{DeviceError, DeviceErrorKind, Element, Operator, Tensor};
 use breakeven_profile::get_profiler;
@@ -39,21 +38,11 @@ impl<I, T, G: GpuExecutor<I, T>> GpuExecutor<I, T> for Gpu<G> {
         }
     }
 
-    fn device(&self) -> Option<&GpuSpec> {
+    fn device(&self) -> Option<&dyn execute::Device> {
         match self {
             Self::Open(gpu) => gpu.device(),
-            Self::Unusable { device, .. } => device.as_ref(),
+            Self::Unusable { device, .. } => device.as_ref().map(|spec| spec as _),
         }
-    }
-
-    fn memory_used(&self) -> Fact<u64> {
-        self.open()
-            .map_or(Fact::Unknown, GpuExecutor::<I, T>::memory_used)
-    }
-
-    fn gpu_use(&self) -> Fact<f64> {
-        self.open()
-            .map_or(Fact::Unknown, GpuExecutor::<I, T>::gpu_use)
     }
 
     fn batch_bytes(&self, tasks: &[I]) -> Option<u64> {

@@ -114,8 +114,7 @@ fn memory_is_held_until_the_outputs_are_taken_or_the_batch_is_dropped() {
     assert_eq!(gpu.memory_used(), Fact::Known(30));
     assert_eq!(gpu.batch_bytes(&[0; 7]), Some(70));
     assert_eq!(gpu.counts().launches, 2);
-    let device = gpu.device().expect("a simulated device is known");
-    assert_eq!(device.free_bytes(), Some(70));
+    assert_eq!(gpu.spec().free_bytes(), Some(70));
 }
 
 #[test]

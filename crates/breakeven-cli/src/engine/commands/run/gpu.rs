@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use breakeven::execute::GpuExecutor;
+use breakeven::execute::{self, GpuExecutor};
 use breakeven::hardware::Fact;
 use breakeven::plan::GpuSpec;
 use breakeven::{DeviceError, DeviceErrorKind};
@@ -114,7 +114,7 @@ impl GpuExecutor<Ticket, ()> for GpuSlot {
         Ok(launch)
     }
 
-    fn device(&self) -> Option<&GpuSpec> {
+    fn device(&self) -> Option<&dyn execute::Device> {
         Some(&self.spec)
     }
 

@@ -1,0 +1,121 @@
+//! A tensor's copies on devices. A copy is of some of the storage's elements, and is
+//! used for every view that lies inside of it.
+
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::{Element, Host, Tensor};
+use crate::error::DeviceError;
+use crate::gpu::{Buffer, Gpu, as_u32};
+use crate::hardware::DeviceId;
+
+/// What of a storage is on which device.
+#[derive(Default)]
+pub(super) struct Replicas(Mutex<Vec<Replica>>);
+
+struct Replica {
+    gpu: Gpu,
+    /// Its elements' places in the storage.
+    place: Range<usize>,
+    buffer: Buffer,
+}
+
+impl Replicas {
+    fn lock(&self) -> MutexGuard<'_, Vec<Replica>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Brings the values to the host, unless somebody has meanwhile. Where the host
+    /// has nothing, the first replica is of the whole storage.
+    pub(super) fn download<'s>(
+        &self,
+        values: &'s OnceLock<Vec<u32>>,
+    ) -> Result<&'s [u32], DeviceError> {
+        let replicas = self.lock();
+        if values.get().is_none()
+            && let Some(whole) = replicas.first()
+        {
+            let _ = values.set(whole.gpu.download(&whole.buffer)?);
+        }
+        Ok(values.get().map_or(&[], |values| values))
+    }
+}
+
+impl<E: Element> Tensor<'_, E> {
+    /// The same tensor with a copy of it on that device, which every clone and view
+    /// has a share of. Does nothing where there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceErrorKind::NeverFits`](breakeven_types::DeviceErrorKind::NeverFits) before anything
+    /// is allocated; whatever the device reports.
+    pub fn to(&self, gpu: &Gpu) -> Result<Self, DeviceError> {
+        if self.find(&self.replicas(), gpu).is_none() {
+            let values = self.host()?;
+            let mut replicas = self.replicas();
+            // Somebody else may have been faster.
+            if self.find(&replicas, gpu).is_none() {
+                replicas.push(Replica {
+                    buffer: gpu.upload(bytemuck::cast_slice(values))?,
+                    gpu: gpu.clone(),
+                    place: self.place(),
+                });
+            }
+        }
+        Ok(self.clone())
+    }
+
+    /// The devices that have a copy of all of it.
+    pub fn devices(&self) -> Vec<DeviceId> {
+        let replicas = self.replicas();
+        let whole = replicas.iter().filter(|replica| self.is_inside(replica));
+        whole.map(|replica| replica.gpu.id().clone()).collect()
+    }
+
+    /// True where the device has a copy of all of it.
+    pub(crate) fn is_on(&self, gpu: &Gpu) -> bool {
+        self.find(&self.replicas(), gpu).is_some()
+    }
+
+    /// It on the device: from its copy there, else sent for this once.
+    pub(crate) fn buffer(&self, gpu: &Gpu) -> Result<Buffer, DeviceError> {
+        let found = self.find(&self.replicas(), gpu);
+        let Some((buffer, first)) = found else {
+            return gpu.send(bytemuck::cast_slice(self.host()?));
+        };
+        match buffer.part(4 * first, 4 * self.len(), gpu.alignment()) {
+            Some(part) => Ok(part),
+            // A device binds memory only at some places.
+            None => Ok(gpu.copy(&buffer, as_u32("the view", first)?, self.len())),
+        }
+    }
+
+    /// The copy on that device that this lies inside of, and where in it this begins.
+    fn find(&self, replicas: &[Replica], gpu: &Gpu) -> Option<(Buffer, usize)> {
+        let mut there = replicas.iter().filter(|replica| replica.gpu.is(gpu));
+        let replica = there.find(|replica| self.is_inside(replica))?;
+        Some((replica.buffer.clone(), self.first - replica.place.start))
+    }
+
+    fn is_inside(&self, replica: &Replica) -> bool {
+        let place = self.place();
+        replica.place.start <= place.start && place.end <= replica.place.end
+    }
+
+    fn replicas(&self) -> MutexGuard<'_, Vec<Replica>> {
+        self.storage.replicas.lock()
+    }
+}
+
+impl<E: Element> Tensor<'static, E> {
+    pub(crate) fn on_device(gpu: &Gpu, buffer: Buffer, shape: &[usize]) -> Self {
+        let tensor = Self::of(Host::Owned(OnceLock::new()), shape);
+        let place = tensor.place();
+        tensor.replicas().push(Replica {
+            gpu: gpu.clone(),
+            place,
+            buffer,
+        });
+        tensor
+    }
+}

@@ -1,0 +1,349 @@
+//! The GPU form in f32 on plain cores: a cube computes a tile of the output, a unit some rows
+//! of it in some vectors of columns, whose sums it keeps in registers. The strips of A and B
+//! with the next terms are fetched while those in shared memory are multiplied. Of few tiles
+//! with many terms the terms are shared out, too, and what each part sums up is added.
+
+use cubecl::prelude::*;
+
+use super::{MatrixMultiply, sizes, variant};
+use crate::error::{DeviceError, DeviceErrorKind};
+use crate::gpu::{DeviceForm, Gpu, Launch, as_u32, grid, with_client};
+use crate::tensor::shape;
+use crate::tune::{Space, Tunable, source_number};
+use breakeven_machine::GpuKind;
+
+/// Terms of the sums that are in shared memory at a time.
+const DEPTH: u32 = 16;
+
+/// Units that a device runs in step: they lie in a block of this many rows …
+const LANES_DOWN: u32 = 4;
+
+/// … and columns, so that they share most of what they fetch.
+const LANES_ACROSS: u32 = 8;
+
+/// Tiles that fill a device which does not say how many multiprocessors it has.
+const USUAL_FILL: usize = 64;
+
+/// Units of a cube that add up the parts.
+const ADDING: u32 = 256;
+
+/// Rows and columns of the smallest tile.
+const TILE: usize = 32;
+
+/// Tiles and parts together from which on a device is full whatever it is.
+const FULL: usize = 1024;
+
+/// Terms of a part of the sums, at least.
+const FEWEST_TERMS: usize = 256;
+
+/// How a product is cut up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Cut {
+    /// Units below each other and side by side in a cube.
+    units: [u32; 2],
+    /// Rows and columns of the output that a unit computes.
+    each: [u32; 2],
+}
+
+impl Cut {
+    /// Two strips of A and of B.
+    fn shared_bytes(self) -> usize {
+        let [down, across] = [0, 1].map(|way| self.units[way] * self.each[way]);
+        (2 * DEPTH * (down + across)) as usize * size_of::<f32>()
+    }
+
+    fn tiles(self, [batch, m, _, n]: [usize; 4]) -> usize {
+        let [down, across] = [0, 1].map(|way| (self.units[way] * self.each[way]) as usize);
+        batch * m.div_ceil(down) * n.div_ceil(across)
+    }
+}
+
+/// How large a tile of the output a cube computes, the smallest first: of large ones less is
+/// fetched, small ones fill a device with a small product.
+const TILINGS: [Cut; 3] = [
+    Cut {
+        units: [8, 8],
+        each: [TILE as u32 / 8; 2],
+    },
+    Cut {
+        units: [8, 16],
+        each: [8, 4],
+    },
+    Cut {
+        units: [16, 8],
+        each: [8, 8],
+    },
+];
+
+/// How many there are, from the smallest on, for which the device has the shared memory.
+fn tilings_on(gpu: &Gpu) -> usize {
+    let most = gpu.shared_memory_bytes();
+    let fits = |cut: &&Cut| cut.shared_bytes() <= most;
+    TILINGS.iter().take_while(fits).count()
+}
+
+/// Of the first so many the largest of which there are enough to fill the device.
+fn usual(gpu: &Gpu, sizes: [usize; 4], count: usize) -> u32 {
+    let enough = match gpu.info().kind {
+        GpuKind::Software => 1,
+        _ => gpu.multiprocessors().unwrap_or(USUAL_FILL) * 3 / 4,
+    };
+    let fills = |cut: &Cut| cut.tiles(sizes) >= enough;
+    TILINGS[..count].iter().rposition(fills).unwrap_or(0) as u32
+}
+
+/// Parts in which a GPU sums the terms of products of that size: several where there are few
+/// tiles and many terms.
+fn parts([batch, m, k, n]: [usize; 4]) -> usize {
+    let tiles = (m.div_ceil(TILE) * n.div_ceil(TILE)).saturating_mul(batch);
+    let parts = (k / FEWEST_TERMS).min(FULL / tiles.max(1));
+    if parts < 4 { 1 } else { parts }
+}
+
+/// Sums `terms` terms of each place of products of m × k and k × n, from those of the tile's
+/// part on; `vectors` and `columns` are k and n in vectors.
+#[cube(launch_unchecked)]
+fn multiply_tiles<V: Size, W: Size>(
+    a: &Array<Vector<f32, V>>,
+    b: &Array<Vector<f32, W>>,
+    out: &mut Array<Vector<f32, W>>,
+    batch: u32,
+    parts: u32,
+    terms: u32,
+    m: u32,
+    k: u32,
+    vectors: u32,
+    columns: u32,
+    #[comptime] cut: Cut,
+) {
+    let k_lanes = V::value();
+    let n_lanes = W::value();
+    let [units_down, units_across] = comptime!(cut.units);
+    let units = comptime!(units_down * units_across);
+    let blocks_across = comptime!(units_across / LANES_ACROSS);
+    let rows = comptime!(cut.each[0]);
+    let width = comptime!(cut.each[1] / n_lanes as u32);
+    let tile_rows = comptime!(units_down * rows);
+    let tile_columns = comptime!(units_across * width);
+    // A strip of A is as high as the tile, one of B as wide.
+    let strip = comptime!(DEPTH / k_lanes as u32);
+    let of_a = comptime!(tile_rows * strip);
+    let of_b = comptime!(DEPTH * tile_columns);
+    let loads_a = comptime!(of_a.div_ceil(units));
+    let loads_b = comptime!(of_b.div_ceil(units));
+    // Of single elements it would be four times as much to compile.
+    let unrolls = comptime!(k_lanes > 1);
+
+    let across = columns.div_ceil(tile_columns);
+    let down = m.div_ceil(tile_rows);
+    let tile = CUBE_POS as u32;
+    let slice = tile / (across * down);
+    let item = slice % batch;
+    let part = slice / batch;
+    if part < parts {
+        let first_row = tile / across % down * tile_rows;
+        let first_column = tile % across * tile_columns;
+        let first_term = part * terms;
+        let start_a = item * m * vectors;
+        let start_b = item * k * columns;
+        let unit = UNIT_POS_X;
+        let lane = unit % comptime!(LANES_DOWN * LANES_ACROSS);
+        let block = unit / comptime!(LANES_DOWN * LANES_ACROSS);
+        let row = block / blocks_across * LANES_DOWN + lane / LANES_ACROSS;
+        let column = block % blocks_across * LANES_ACROSS + lane % LANES_ACROSS;
+
+        // Two strips of each: one is filled while the other is used.
+        let mut shared_a = SharedMemory::<Vector<f32, V>>::new(comptime!(2 * of_a as usize));
+        let mut shared_b = SharedMemory::<Vector<f32, W>>::new(comptime!(2 * of_b as usize));
+        let mut next_a = Array::<Vector<f32, V>>::new(comptime!(loads_a as usize));
+        let mut next_b = Array::<Vector<f32, W>>::new(comptime!(loads_b as usize));
+        let mut sums = Array::<Vector<f32, W>>::new(comptime!((rows * width) as usize));
+        #[unroll]
+        for at in 0..rows * width {
+            sums[at as usize] = Vector::new(0.0f32);
+        }
+
+        let steps = u32::min(terms, k - first_term).div_ceil(DEPTH);
+        // The first step only fetches, the last only multiplies.
+        for step in 0..steps + 1u32 {
+            if step < steps {
+                let term = first_term + step * DEPTH;
+                #[unroll]
+                for load in 0..loads_a {
+                    let at = unit + load * units;
+                    let from_row = first_row + at / strip;
+                    let vector = term / k_lanes as u32 + at % strip;
+                    let mut value = Vector::new(0.0f32);
+                    if at < of_a && from_row < m && vector < vectors {
+                        value = a[(start_a + from_row * vectors + vector) as usize];
+                    }
+                    next_a[load as usize] = value;
+                }
+                #[unroll]
+                for load in 0..loads_b {
+                    let at = unit + load * units;
+                    let from_term = term + at / tile_columns;
+                    let from_column = first_column + at % tile_columns;
+                    let mut value = Vector::new(0.0f32);
+                    if at < of_b && from_term < k && from_column < columns {
+                        value = b[(start_b + from_term * columns + from_column) as usize];
+                    }
+                    next_b[load as usize] = value;
+                }
+            }
+            if step > 0u32 {
+                let half = (step + 1u32) % 2u32;
+                let at_a = half * of_a + row * strip;
+                let at_b = half * of_b + column;
+                #[unroll(unrolls)]
+                for vector in 0..strip {
+                    let mut of_rows = Array::<Vector<f32, V>>::new(comptime!(rows as usize));
+                    #[unroll]
+                    for below in 0..rows {
+                        let place = at_a + below * units_down * strip + vector;
+                        of_rows[below as usize] = shared_a[place as usize];
+                    }
+                    #[unroll]
+                    for lane in 0..k_lanes {
+                        let term = vector * k_lanes as u32 + lane as u32;
+                        #[unroll]
+                        for right in 0..width {
+                            let place = at_b + term * tile_columns + right * units_across;
+                            let of_columns = shared_b[place as usize];
+                            #[unroll]
+                            for below in 0..rows {
+                                let value = of_rows[below as usize][lane];
+                                sums[(below * width + right) as usize] +=
+                                    Vector::new(value) * of_columns;
+                            }
+                        }
+                    }
+                }
+            }
+            if step < steps {
+                let half = step % 2u32;
+                #[unroll]
+                for load in 0..loads_a {
+                    let at = unit + load * units;
+                    if at < of_a {
+                        shared_a[(half * of_a + at) as usize] = next_a[load as usize];
+                    }
+                }
+                #[unroll]
+                for load in 0..loads_b {
+                    let at = unit + load * units;
+                    if at < of_b {
+                        shared_b[(half * of_b + at) as usize] = next_b[load as usize];
+                    }
+                }
+            }
+            sync_cube();
+        }
+
+        #[unroll]
+        for below in 0..rows {
+            let to_row = first_row + row + below * units_down;
+            #[unroll]
+            for right in 0..width {
+                let to_column = first_column + column + right * units_across;
+                if to_row < m && to_column < columns {
+                    out[((slice * m + to_row) * columns + to_column) as usize] =
+                        sums[(below * width + right) as usize];
+                }
+            }
+        }
+    }
+}
+
+/// Adds up what each part has for a place.
+#[cube(launch_unchecked)]
+fn add_parts(partial: &Array<f32>, out: &mut Array<f32>, parts: u32) {
+    if ABSOLUTE_POS < out.len() {
+        let mut sum = 0.0f32;
+        for part in 0..parts {
+            sum += partial[part as usize * out.len() + ABSOLUTE_POS];
+        }
+        out[ABSOLUTE_POS] = sum;
+    }
+}
+
+impl DeviceForm for MatrixMultiply {
+    /// The output of each part, where there are several.
+    fn scratch(&self, inputs: &[&[usize]]) -> Vec<u64> {
+        let sizes = sizes(inputs).unwrap_or_default();
+        let [batch, m, _, n] = sizes;
+        match parts(sizes) {
+            1 => Vec::new(),
+            parts => vec![shape::bytes(&[parts, batch, m, n])],
+        }
+    }
+
+    /// The number of the tiling.
+    fn space(&self, gpu: &Gpu, inputs: &[&[usize]]) -> Space {
+        let sizes = sizes(inputs).unwrap_or_default();
+        let count = tilings_on(gpu);
+        let usual = usual(gpu, sizes, count);
+        Space {
+            source: const { source_number(include_bytes!("product_kernels.rs")) },
+            variant: variant(sizes),
+            tunables: vec![Tunable::new("tiling", usual, 0..count as u32)],
+        }
+    }
+
+    fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
+        let sizes = sizes(launch.shapes)?;
+        let [batch, m, k, n] = sizes;
+        let cut = TILINGS[launch.tuned("tiling")? as usize];
+        let parts = parts(sizes);
+        let (needed, most) = (cut.shared_bytes(), launch.gpu.shared_memory_bytes());
+        if needed > most {
+            let id = launch.gpu.id();
+            return Err(DeviceError::new(
+                DeviceErrorKind::Unsupported,
+                format!(
+                    "matrix_multiply: the smallest tile needs {needed} bytes of shared memory, \
+                     and {id} has {most}"
+                ),
+            ));
+        }
+        // The kernel counts positions in 32 bits.
+        as_u32("matrix_multiply: a", batch * m * k)?;
+        as_u32("matrix_multiply: b", batch * k * n)?;
+        as_u32("matrix_multiply: the output", batch * m * n)?;
+        let terms = k.div_ceil(parts).next_multiple_of(DEPTH as usize);
+        let terms = as_u32("k", terms)?;
+        // 128-bit loads where every row begins at such a place.
+        let lanes = |len: usize| if len.is_multiple_of(4) { 4 } else { 1 };
+        let (k_lanes, n_lanes) = (lanes(k), lanes(n));
+        let [vectors, columns] = [as_u32("k", k / k_lanes)?, as_u32("n", n / n_lanes)?];
+        let units = cut.units[0] * cut.units[1];
+        let count = grid(cut.tiles(sizes) * parts, 1);
+        let [batch, m, k] = [as_u32("batch", batch)?, as_u32("m", m)?, as_u32("k", k)?];
+        // Rounded up to whole strips they may be done by fewer.
+        let parts = k.div_ceil(terms);
+        let sums = launch.scratch.first().unwrap_or(launch.output);
+        with_client!(launch.gpu, client => {
+            // SAFETY: the buffers hold the elements of their shapes, the scratch an output for
+            // each part; rows, terms and columns past the end of a matrix, and tiles past the
+            // last part, are neither read nor written.
+            unsafe {
+                multiply_tiles::launch_unchecked(
+                    client, count, CubeDim::new_1d(units), k_lanes, n_lanes,
+                    launch.inputs[0].array(), launch.inputs[1].array(), sums.array(),
+                    batch, parts, terms, m, k, vectors, columns, cut,
+                );
+            }
+            if !launch.scratch.is_empty() {
+                let count = grid(launch.output.bytes() / 4, ADDING);
+                // SAFETY: the scratch has so many parts, each as long as the output.
+                unsafe {
+                    add_parts::launch_unchecked(
+                        client, count, CubeDim::new_1d(ADDING), sums.array(),
+                        launch.output.array(), parts,
+                    );
+                }
+            }
+        });
+        Ok(())
+    }
+}
