@@ -27,8 +27,6 @@ mod density_tests;
 mod driver;
 mod faults;
 mod gpu;
-#[cfg(test)]
-mod made_up;
 mod rate;
 mod recall;
 mod row;
@@ -38,6 +36,8 @@ mod share;
 mod share_tests;
 mod span;
 mod teach;
+#[cfg(test)]
+mod test_setups;
 #[cfg(test)]
 mod tests;
 

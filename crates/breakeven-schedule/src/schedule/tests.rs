@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus as Random;
 
-use super::made_up::{any_setup, any_time};
+use super::test_setups::{any_setup, any_time};
 use super::{GpuSetup, GpuTurn, LaunchTime, Ns, Schedule, Setup, Span};
 use crate::error::DeviceErrorKind;
 use crate::plan::{Order, PLACES, Shape};
