@@ -37,14 +37,15 @@ tuning! {
     most_doublings: u32 = 5,
     /// Most tasks of a first launch on a GPU of which nothing is known.
     most_probe_tasks: usize = 32,
-    /// How far a time may be off that nobody measured, as a multiple.
+    /// How far a time may be off that nobody measured, as a multiple: a stated one, that of a
+    /// launch which was taken back, that of a task on a GPU over one worker's where launches of
+    /// one size do not tell it.
     most_off: f64 = 3.0,
+    /// How many times as much or as little counts as alike: the tasks of two batches by which an
+    /// objective judges, the work at two places of a batch.
+    alike: f64 = 1.25,
     /// Batches shorter than this are not worth watching for a rate that changes, ns.
     worth_correcting_ns: f64 = 2e6,
-
-    /// How many times as many tasks (or as few) a batch may have for the time of another to
-    /// tell its own, by which an objective judges.
-    batches_alike: f64 = 1.25,
 
     // The cost model.
     /// Part of a batch's time for which GPUs wait so that the CPU shows what it takes without
@@ -52,24 +53,17 @@ tuning! {
     alone_part: f64 = 0.05,
     /// … and part of it that this may cost.
     look_cost: f64 = 0.08,
-    /// Part of the predicted time below which a device has become another: after it was left
-    /// out …
-    far_faster: f64 = 0.5,
-    /// … or so many times in a row. (A time that is far slower may be a stray.)
+    /// So many times in a row a prediction must have failed because a device was faster, for it to
+    /// have become another; once after it was left out. (A time that is far slower may be a stray.)
     faster_in_a_row: usize = 3,
     /// Splits in a row that must have lasted longer than their devices' costs say …
     slow_splits: usize = 6,
     /// … and other batches after which one of them is forgotten, so that it is tried again.
     forgotten_after: u32 = 8,
-    /// Runs on a GPU after which a launch may be twice as large again as what fitted once:
-    /// memory that others held may be free. If it is not, that costs one refused launch.
-    runs_before_larger: u64 = 32,
-    /// Batches in one launch after which it is forgotten how far pieces overlapped on a GPU, so
-    /// that it is tried again.
-    uncut_before_a_try: u32 = 32,
-    /// How many times as long as it was waited for a launch would have taken that was taken
-    /// back, as far as anybody knows.
-    recalled_times: f64 = 3.0,
+    /// Runs after which it is tried again whether something is as it was: whether a launch may be
+    /// twice as large again as what fitted once, how far pieces overlap, what a chain's stages
+    /// take.
+    runs_before_again: u32 = 32,
     /// Doublings of its memory within which a task is like another.
     like_sizes: u8 = 4,
     /// Part of a launch's time that is at least its tasks'.
@@ -88,12 +82,10 @@ tuning! {
     inlier: f32 = 1.5,
     /// … and observed over predicted that a slow point counts as at most.
     slowest: f32 = 8.0,
-    /// How many times as long as on one of the CPU's workers a task lasts on a GPU at the most,
-    /// where launches of one size do not tell it.
-    slowest_task: f64 = 3.0,
 
     // The schedule.
-    /// Part of the time left that a worker takes at once (guided self-scheduling,
+    /// Part of the time left that a worker takes at once, and after which a GPU that got nothing
+    /// asks again (guided self-scheduling,
     /// Polychronopoulos and Kuck 1987, by time instead of count).
     worker_part: f64 = 0.06,
     /// What a worker's span takes at the least, so that taking it costs nothing, ns.
@@ -118,25 +110,18 @@ tuning! {
     most_pieces: usize = 64,
     /// … those in which a batch is cut that overlaps, to tell what a launch costs …
     telling_pieces: usize = 8,
-    /// … how many times as long as others pieces must be for both to tell that …
-    pieces_apart: f64 = 2.0,
     /// … and part of that time that a further launch may cost where it is not known whether
     /// pieces overlap there.
     try_cost: f64 = 0.015,
-    /// Part of the CPU's time for what is left after which a GPU that got nothing asks again.
-    look_part: f64 = 0.125,
     /// Times the predicted time from which a launch's prediction has failed.
     failed_prediction: f64 = 2.0,
-    /// Most places in the middle of a batch that workers look at first …
+    /// Most places in the middle of a batch that workers look at first, as far as the launches
+    /// which they cost take no more of the batch's time than a split is to save.
     marks: usize = 12,
-    /// Part of the batch's time that the launches which they cost may take.
-    marks_cost: f64 = 0.03,
     /// How far the shape that is remembered moves towards the last batch's …
     shape_step: f32 = 0.7,
     /// How far batches may be off their shape for it to be trusted, on average.
     most_spread: f32 = 0.3,
-    /// How far places may be apart, as a multiple, for all to count as alike …
-    even: f32 = 1.25,
     /// Tasks that what was known of a task before a batch counts as, if tasks differ as far as
     /// they can.
     known_counts: f64 = 16.0,
@@ -154,8 +139,7 @@ tuning! {
     // Chains.
     /// First runs of a stage on a GPU that tell nothing of the next ones: they may compile it.
     chain_first_runs: u64 = 1,
-    /// After so many chains one is measured stage by stage again, on a device in turn …
-    chain_measured_every: u64 = 32,
-    /// … on which it takes at most so many times as long as in the best placement.
+    /// A chain is measured again on devices on which it takes at most so many times as long as in
+    /// the best placement.
     chain_worth_measuring: f64 = 2.0,
 }

@@ -101,7 +101,7 @@ impl Schedule {
                 // Time that is lost where the GPUs have all of what was not seen.
                 let risk = end / (alone - end).max(f64::MIN_POSITIVE);
                 let most = tuning.marks as f64;
-                whole((tuning.marks_cost * end / launch * (1.0 + risk)).min(most * risk.min(1.0)))
+                whole((tuning.least_gain * end / launch * (1.0 + risk)).min(most * risk.min(1.0)))
             }
             Some(_) => 0,
             None => tuning.marks / 4,

@@ -274,7 +274,7 @@ impl Schedule {
     /// When a GPU that takes nothing now asks again.
     fn next_look(&self, now: Ns) -> Ns {
         let left = self.alone(self.free_work(0..self.gpu_end())).unwrap_or(0.0);
-        now + (left * self.setup.tuning.look_part).max(LEAST_LOOK)
+        now + (left * self.setup.tuning.worker_part).max(LEAST_LOOK)
     }
 
     /// Notes a launch.

@@ -45,7 +45,7 @@ impl Row {
     pub(super) fn added(&self, launches: u64, end: Ns, tuning: &Tuning) -> Option<Added> {
         let first = self.first.filter(|_| launches == self.pieces as u64)?;
         let further = (end - self.began - first) / (self.pieces - 1) as f64;
-        if first < tuning.far_faster * (self.launch + self.predicted) {
+        if tuning.failed_prediction * first < self.launch + self.predicted {
             // What is known of launches is of another time, and is to be learned again.
             return Some(Added::ALL);
         }

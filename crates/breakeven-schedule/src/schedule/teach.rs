@@ -95,7 +95,7 @@ impl LaunchTimes {
     /// have ended by then.
     pub(super) fn recalled(&mut self, tasks: usize, ns: Ns, predicted: Ns, tuning: &Tuning) {
         self.was_recalled = true;
-        let at_least = tuning.recalled_times * ns;
+        let at_least = tuning.most_off * ns;
         if predicted < at_least {
             self.recalled.push((tasks, at_least));
         }

@@ -101,14 +101,14 @@ impl Cost {
     }
 
     /// The same of a GPU beside that CPU. Launches of one size do not tell what is fixed: a task
-    /// is taken to last no more than [`Tuning::slowest_task`] times as long there as on one
+    /// is taken to last no more than [`Tuning::most_off`] times as long there as on one
     /// worker, or than its data took to move, and what they took beyond is the launch's.
     pub(super) fn beside(self, cpu: &Self, tuning: &Tuning) -> Self {
         if self.tells_fixed() {
             return self;
         }
         let worker_ns = cpu.per_task_ns * cpu.at_once as f64;
-        let slowest_ns = (tuning.slowest_task * worker_ns).max(self.transfer_ns);
+        let slowest_ns = (tuning.most_off * worker_ns).max(self.transfer_ns);
         let per_task_ns = self.per_task_ns.min(slowest_ns);
         Self {
             fixed_ns: self.fixed_ns + self.most as f64 * (self.per_task_ns - per_task_ns),

@@ -55,7 +55,7 @@ impl Overlap {
                 self.uncut = 0;
                 self.seen.insert(0, added);
                 self.seen.truncate(MOST);
-                self.launch_ns = self.line(tuning).or(self.launch_ns);
+                self.launch_ns = self.line().or(self.launch_ns);
             }
             None if self.bottleneck(tuning) > Some(1.0 - tuning.least_overlap) => self.uncut += 1,
             // It was too short to be cut, or is to be.
@@ -66,15 +66,15 @@ impl Overlap {
     /// Nothing of this counts until the next batch in pieces. It is not forgotten before: the
     /// file knows it, and would bring it back.
     fn is_old(&self, tuning: &Tuning) -> bool {
-        self.uncut >= tuning.uncut_before_a_try
+        self.uncut >= tuning.runs_before_again
     }
 
     /// What a further piece costs by the longest and the shortest pieces, ns.
-    fn line(&self, tuning: &Tuning) -> Option<f64> {
+    fn line(&self) -> Option<f64> {
         let pieces = self.seen.iter().filter(|added| added.per_ns > 0.0);
         let by_length = |a: &&Added, b: &&Added| a.per_ns.total_cmp(&b.per_ns);
         let (long, short) = (pieces.clone().min_by(by_length)?, pieces.max_by(by_length)?);
-        let is_told = short.per_ns >= tuning.pieces_apart * long.per_ns;
+        let is_told = short.per_ns >= 2.0 * long.per_ns;
         let slope = (short.part - long.part) / (short.per_ns - long.per_ns);
         is_told.then(|| slope.clamp(0.0, short.part / short.per_ns))
     }
@@ -167,7 +167,7 @@ mod tests {
         let mut overlap = Overlap::default();
         overlap.join(vec![1.0, f64::NAN, -1.0, 1.0, 1.0, 0.5], Some(1e4));
         assert_eq!(overlap.record(), (vec![1.0; 3], Some(1e4)));
-        let uncut = Tuning::USUAL.uncut_before_a_try;
+        let uncut = Tuning::USUAL.runs_before_again;
         (1..uncut).for_each(|_| overlap.note(None, Tuning::USUAL));
         assert_eq!(overlap.bottleneck(Tuning::USUAL), Some(1.0));
         overlap.note(None, Tuning::USUAL);

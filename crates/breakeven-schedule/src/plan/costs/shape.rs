@@ -30,7 +30,7 @@ impl Shape {
     pub(crate) fn is_even(&self, tuning: &Tuning) -> bool {
         let least = self.places.iter().copied().fold(f32::INFINITY, f32::min);
         let most = self.places.iter().copied().fold(0.0, f32::max);
-        self.repeats(tuning) && most <= tuning.even * least
+        self.repeats(tuning) && f64::from(most) <= tuning.alike * f64::from(least)
     }
 
     /// How far tasks differ ([`Shape::tail`]), as far as a batch has told.

@@ -128,7 +128,7 @@ impl Ways {
     /// What batches of about so many tasks took in that way: the usual one, and the longest
     /// time; none where there was none.
     pub fn took(&self, way: Way, tasks: usize, tuning: &Tuning) -> Option<(Took, f64)> {
-        let alike = tuning.batches_alike.recip()..=tuning.batches_alike;
+        let alike = tuning.alike.recip()..=tuning.alike;
         let tasks = tasks.max(1) as f64;
         let last = self.0.iter().find(|last| last.way == way)?;
         let found = last.ran.iter().filter_map(|ran| {

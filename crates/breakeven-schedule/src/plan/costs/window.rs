@@ -90,7 +90,8 @@ impl Window {
         let tuning = self.tuning;
         let workers = record.workers.max(1) as usize;
         let known = self.cost(workers).map(|cost| cost.predict_ns(record.tasks));
-        let is_faster = known.is_some_and(|known| (record.ns as f64) < tuning.far_faster * known);
+        let is_faster =
+            known.is_some_and(|known| tuning.failed_prediction * (record.ns as f64) < known);
         self.faster = if is_faster { self.faster + 1 } else { 0 };
         if is_faster && (was_left_out || self.faster >= tuning.faster_in_a_row) {
             let kept = match was_left_out {
