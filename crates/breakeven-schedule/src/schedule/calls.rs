@@ -1,10 +1,13 @@
 //! Functions that take several tasks a call, such as vectorised ones: a call costs something
 //! whatever it holds, as a launch of a GPU does.
 //!
-//! The first calls of a batch have one task each and the following ones [`GROWTH`] times as
-//! many, until calls of two sizes have told what a call costs. From then on a call holds so
-//! many that its own cost is no more than [`MOST_COST`] of its time, as far as there are so
-//! many for each worker.
+//! Once it is known what a call costs, it holds so many tasks that this is no more than
+//! [`MOST_COST`] of its time, as far as there are so many for each worker. Until then:
+//!
+//! - Beside GPUs, and where somebody sees how far a batch is, the first call has one task and
+//!   the following ones [`GROWTH`] times as many, until two sizes have told.
+//! - Workers alone get one call each. In the next batch one of them gets two, the first with a
+//!   part of [`GROWTH`] of the tasks, and these tell.
 
 use std::ops::Range;
 
@@ -61,12 +64,24 @@ impl Calls {
         calls * self.cost()
     }
 
-    /// Tasks of the next call, where `usual` would be right if a call cost nothing and a task
-    /// takes so many ns.
-    pub(super) fn size(&self, usual: usize, task_ns: Ns) -> usize {
-        match self.cost {
-            None => GROWTH.saturating_mul(self.most).max(1),
-            Some(cost) => usual.max(crate::whole(cost * (1.0 / MOST_COST - 1.0) / task_ns)),
+    /// Tasks that a call should have at the least where a task takes so many ns; none where it is
+    /// not known what a call costs.
+    pub(super) fn fewest(&self, task_ns: Ns) -> Option<usize> {
+        let cost = self.cost?;
+        Some(crate::whole(cost * (1.0 / MOST_COST - 1.0) / task_ns))
+    }
+
+    /// Tasks of the next call, to tell what a call costs.
+    pub(super) fn grown(&self) -> usize {
+        GROWTH.saturating_mul(self.most).max(1)
+    }
+
+    /// The first of two calls of so many tasks which tell that, or the second.
+    pub(super) fn one_of_two(&self, tasks: usize) -> usize {
+        if self.most == 0 {
+            tasks / GROWTH
+        } else {
+            tasks
         }
     }
 
@@ -136,18 +151,17 @@ mod tests {
     #[test]
     fn calls_of_two_sizes_tell_what_a_call_costs() {
         let mut calls = Calls::new(None);
-        assert_eq!(calls.size(100, 1.0), 1);
+        assert_eq!((calls.grown(), calls.fewest(1.0)), (1, None));
         calls.made(1);
         assert_eq!(calls.ended(9..10, 1_010.0), []);
         assert_eq!(calls.ended(8..9, 1_010.0), []);
-        assert_eq!(calls.size(100, 1.0), 16);
+        assert_eq!((calls.grown(), calls.one_of_two(64)), (16, 64));
         calls.made(16);
         let known = calls.ended(0..16, 1_160.0);
         assert_eq!(known, [(9..10, 10.0), (8..9, 10.0), (0..16, 160.0)]);
         assert_eq!(calls.told(), Some(1_000.0));
         // A twentieth of a call of 1 900 tasks of 10 ns.
-        assert_eq!(calls.size(100, 10.0), 1_900);
-        assert_eq!(calls.size(5_000, 10.0), 5_000);
+        assert_eq!(calls.fewest(10.0), Some(1_900));
         assert_eq!(calls.spent(2), 1_500.0);
     }
 

@@ -282,12 +282,42 @@ impl Schedule {
     /// Tasks of a worker's span, the last ones of a range, where all is done in
     /// `horizon`.
     fn worker_size(&self, range: Range<usize>, horizon: Option<Ns>) -> usize {
+        let usual = match horizon.filter(|_| self.density.is_known()) {
+            Some(horizon) => self.part_of_time(range.clone(), horizon),
+            None => 1,
+        };
+        let size = match &self.calls {
+            Some(calls) => self.call_size(calls, range, usual),
+            None => usual,
+        };
+        size.min(self.most_of_worker).max(1)
+    }
+
+    /// Tasks of a worker's next call, where so many would be right if a call cost nothing.
+    fn call_size(&self, calls: &Calls, range: Range<usize>, usual: usize) -> usize {
+        let Setup { tasks, workers, .. } = self.setup;
+        let share = range.len().div_ceil(workers);
+        // What others would share costs more calls than it saves.
+        let free = workers.saturating_sub(self.cpu.held.len()).max(1);
+        let most = range.len().div_ceil(free).min(tasks.div_ceil(workers));
+        let (mean, is_watched) = (self.density.mean(), self.setup.is_watched);
+        let longest = match is_watched {
+            true => whole(LONGEST_CALL / mean),
+            false => usize::MAX,
+        };
+        match calls.fewest(mean) {
+            Some(fewest) => usual.min(share).min(longest).max(fewest.min(most)),
+            None if is_watched || self.has_gpus() => calls.grown().min(share),
+            None if self.setup.cpu.is_some() => calls.one_of_two(most),
+            None => most,
+        }
+    }
+
+    /// Tasks at the end of a range, or at its begin where there are no GPUs, that a worker takes
+    /// where all is done in `horizon`.
+    fn part_of_time(&self, range: Range<usize>, horizon: Ns) -> usize {
         let tuning = &self.setup.tuning;
         let all = range.len().div_ceil(self.setup.workers.max(1));
-        let Some(horizon) = horizon.filter(|_| self.density.is_known()) else {
-            let call = self.calls.as_ref().map_or(1, |calls| calls.size(1, 1.0));
-            return call.min(all).min(self.most_of_worker).max(1);
-        };
         let seen = match self.setup.cpu {
             Some(_) => f64::INFINITY,
             None => self.density.count.max(1.0),
@@ -312,21 +342,7 @@ impl Schedule {
                     .tasks_of(range.clone(), tuning.least_span_ns / 4.0),
             ),
         };
-        let (size, most) = match &self.calls {
-            Some(calls) => {
-                let mean = self.density.mean();
-                let longest = match self.setup.is_watched {
-                    true => whole(LONGEST_CALL / mean),
-                    false => usize::MAX,
-                };
-                let size = calls.size(size.min(longest), mean);
-                // What others would share costs more calls than it saves.
-                let free = self.setup.workers.saturating_sub(self.cpu.held.len());
-                (size, most.max(size.min(range.len().div_ceil(free.max(1)))))
-            }
-            None => (size, most),
-        };
-        size.min(most).min(self.most_of_worker).max(1)
+        size.min(most)
     }
 
     /// True where a worker that has `left` tasks of its span to begin is to give them back,

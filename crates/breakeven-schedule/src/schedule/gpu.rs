@@ -181,8 +181,16 @@ impl Gpu {
 }
 
 impl Schedule {
-    /// The next step of a GPU.
+    /// The next step of a GPU. A driver that is told it is done, and has nothing in flight, is not
+    /// asked again: nobody leaves that GPU anything from then on.
     pub fn gpu_turn(&mut self, index: usize, now: Ns) -> GpuTurn {
+        let turn = self.next_turn(index, now);
+        let gpu = &mut self.gpus[index];
+        gpu.is_gone |= turn == GpuTurn::Done && gpu.flights.is_empty();
+        turn
+    }
+
+    fn next_turn(&mut self, index: usize, now: Ns) -> GpuTurn {
         let in_flight = self.gpus[index].flights.len();
         if in_flight > 0
             && let Some(turn) = self.recall(index, now)

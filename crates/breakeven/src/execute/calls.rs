@@ -86,8 +86,9 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
 
     /// As [`execute`](Self::execute), for a function that does several tasks a call and
     /// gives an output for each, such as one that is vectorised over a slice. It gets tasks
-    /// that lie side by side: one at first, and more until a call's own cost is no more than
-    /// a twentieth of its time. What a call costs is remembered.
+    /// that lie side by side: on workers alone one call each, beside a GPU one task at first and
+    /// more from call to call, until a call's own cost is no more than a twentieth of its time.
+    /// What a call costs is remembered.
     ///
     /// # Errors
     ///
