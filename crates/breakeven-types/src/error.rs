@@ -139,6 +139,42 @@ pub enum DeviceErrorKind {
     Other,
 }
 
+impl DeviceErrorKind {
+    /// Each kind once.
+    pub const ALL: [Self; 12] = [
+        Self::OutOfMemory,
+        Self::NeverFits,
+        Self::Unavailable { until: None },
+        Self::Refused,
+        Self::Unsupported,
+        Self::Compile,
+        Self::Launch,
+        Self::DeviceLost,
+        Self::Timeout,
+        Self::Panic,
+        Self::WrongResult,
+        Self::Other,
+    ];
+
+    /// Its name in programs, such as `out_of_memory`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OutOfMemory => "out_of_memory",
+            Self::NeverFits => "never_fits",
+            Self::Unavailable { .. } => "unavailable",
+            Self::Refused => "refused",
+            Self::Unsupported => "unsupported",
+            Self::Compile => "compile",
+            Self::Launch => "launch",
+            Self::DeviceLost => "device_lost",
+            Self::Timeout => "timeout",
+            Self::Panic => "panic",
+            Self::WrongResult => "wrong_result",
+            Self::Other => "other",
+        }
+    }
+}
+
 impl fmt::Display for DeviceErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -184,5 +220,17 @@ impl DeviceError {
             kind,
             message: line.unwrap_or("no further detail").trim().to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_kinds_are_there_once() {
+        let names: std::collections::BTreeSet<_> =
+            DeviceErrorKind::ALL.map(DeviceErrorKind::name).into();
+        assert_eq!(names.len(), DeviceErrorKind::ALL.len());
     }
 }

@@ -220,11 +220,24 @@ fn reader_that_goes(args: &str, file: Option<&Path>, bytes: usize, code: i32) {
     if let Some(file) = file {
         command = command.arg(file);
     }
-    let mut child = command.command.spawn().unwrap();
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    command.command.stdout(writer);
     let start = Instant::now();
-    let mut stdout = child.stdout.take().unwrap();
-    stdout.read_exact(&mut vec![0; bytes]).unwrap();
-    drop(stdout);
+    let child = match bytes {
+        // Gone before the program begins.
+        0 => {
+            drop(reader);
+            command.command.spawn().unwrap()
+        }
+        bytes => {
+            let child = command.command.spawn().unwrap();
+            reader.read_exact(&mut vec![0; bytes]).unwrap();
+            drop(reader);
+            child
+        }
+    };
+    // It holds the other end.
+    drop(command);
     let output = child.wait_with_output().unwrap();
     let ended = Ended::of(output, start.elapsed());
     assert_eq!(ended.stderr, "", "{args}");

@@ -2,23 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use breakeven::kernels::NAMES;
 use breakeven_profile::file;
 use serde_json::Value;
 
 use crate::command::{directory, line, show};
-
-const KERNELS: [&str; 10] = [
-    "vector_add",
-    "vector_add_batch",
-    "dot_product",
-    "matrix_multiply",
-    "conv2d",
-    "pixel_entropy",
-    "image_segmentation",
-    "ar_forecast",
-    "lstm_cell_forward",
-    "dendritic_integration",
-];
 
 /// Name and device of each operation.
 fn operations(document: &Value) -> Vec<(String, String)> {
@@ -43,7 +31,7 @@ fn every_kernel_two_runs_and_the_file_shows_the_same() {
         .filter(|(_, device)| device == "cpu")
         .map(|(operation, _)| operation)
         .collect();
-    assert_eq!(on_cpu, KERNELS);
+    assert_eq!(on_cpu, NAMES);
     for operation in document["operations"].as_array().unwrap() {
         let figures = &operation["figures"];
         assert_eq!(figures["runs"], 2, "{operation:#}");

@@ -193,7 +193,7 @@ fn failed(py: Python<'_>, error: ExecuteError<Error>) -> PyErr {
 fn raised(py: Python<'_>, error: &Error) -> PyErr {
     let message = error.to_string();
     let made = match error.kind() {
-        ErrorKind::Device(kind) => errors::device(py, crate::run::kind_name(kind), &message),
+        ErrorKind::Device(kind) => errors::device(py, kind.name(), &message),
         _ => errors::invalid(py, &message),
     };
     made.unwrap_or_else(|error| error)

@@ -1,7 +1,6 @@
 //! A Python function as a GPU: it does a batch a call, and what it raises is the device's
 //! error, of a kind that the schedule knows a reaction to.
 
-use std::mem::discriminant;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
@@ -222,32 +221,8 @@ fn kind_of(py: Python<'_>, error: &PyErr, name: &str, text: &str) -> DeviceError
     DeviceErrorKind::Other
 }
 
-/// What `breakeven.DeviceError` calls each kind.
-const KINDS: [(&str, DeviceErrorKind); 12] = [
-    ("out_of_memory", DeviceErrorKind::OutOfMemory),
-    ("never_fits", DeviceErrorKind::NeverFits),
-    ("unavailable", DeviceErrorKind::Unavailable { until: None }),
-    ("refused", DeviceErrorKind::Refused),
-    ("unsupported", DeviceErrorKind::Unsupported),
-    ("compile", DeviceErrorKind::Compile),
-    ("launch", DeviceErrorKind::Launch),
-    ("device_lost", DeviceErrorKind::DeviceLost),
-    ("timeout", DeviceErrorKind::Timeout),
-    ("panic", DeviceErrorKind::Panic),
-    ("wrong_result", DeviceErrorKind::WrongResult),
-    ("other", DeviceErrorKind::Other),
-];
-
 /// The kind of that name.
 fn named(kind: &str) -> Option<DeviceErrorKind> {
-    let found = KINDS.iter().find(|(name, _)| *name == kind);
-    found.map(|(_, kind)| *kind)
-}
-
-/// The name of that kind.
-pub(crate) fn kind_name(kind: DeviceErrorKind) -> &'static str {
-    let found = KINDS
-        .iter()
-        .find(|(_, known)| discriminant(known) == discriminant(&kind));
-    found.map_or("other", |(name, _)| name)
+    let mut all = DeviceErrorKind::ALL.into_iter();
+    all.find(|each| each.name() == kind)
 }

@@ -25,7 +25,6 @@ use pyo3::prelude::*;
 
 use crate::{errors, locked};
 use device::PyGpu;
-pub(crate) use device::kind_name;
 use gate::{Gate, Held};
 pub(crate) use job::Job;
 use job::Shared;

@@ -5,7 +5,6 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyListMethods};
 
-use super::device::kind_name;
 use super::gate::Held;
 use super::output::{Output, join};
 use crate::errors;
@@ -246,7 +245,7 @@ fn failed(
                 "{}; the fallback policy does not let the CPU do {fallen} of {tasks} tasks",
                 error.message
             );
-            let made = errors::device(py, kind_name(error.kind), &message)?;
+            let made = errors::device(py, error.kind.name(), &message)?;
             if let Some(cause) = raised.into_iter().next_back() {
                 made.set_cause(py, Some(cause));
             }

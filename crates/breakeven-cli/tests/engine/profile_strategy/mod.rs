@@ -1,6 +1,7 @@
 //! `breakeven profile --strategy`: batches through the executor, and what a
 //! profile tells of them.
 
+use breakeven::kernels::NAMES;
 use std::fs;
 use std::path::PathBuf;
 
@@ -175,19 +176,7 @@ fn every_kernel_has_a_batch_and_runs_are_processes() {
     let names: Vec<String> = (profiled.operations().iter())
         .map(|each| each["name"].as_str().unwrap().to_owned())
         .collect();
-    let kernels = [
-        "vector_add",
-        "vector_add_batch",
-        "dot_product",
-        "matrix_multiply",
-        "conv2d",
-        "pixel_entropy",
-        "image_segmentation",
-        "ar_forecast",
-        "lstm_cell_forward",
-        "dendritic_integration",
-    ];
-    let both = kernels.map(|name| [name.to_owned(), format!("{name}:span")]);
+    let both = NAMES.map(|name| [name.to_owned(), format!("{name}:span")]);
     assert_eq!(names, both.concat());
     for operation in profiled.operations() {
         assert_eq!(operation["runs"].as_array().unwrap().len(), 2);

@@ -88,21 +88,6 @@ impl FaultKind {
     ];
 }
 
-/// All kinds of error that a device can give.
-const ERROR_KINDS: [DeviceErrorKind; 11] = [
-    DeviceErrorKind::OutOfMemory,
-    DeviceErrorKind::NeverFits,
-    DeviceErrorKind::Unavailable { until: None },
-    DeviceErrorKind::Unsupported,
-    DeviceErrorKind::Compile,
-    DeviceErrorKind::Launch,
-    DeviceErrorKind::DeviceLost,
-    DeviceErrorKind::Timeout,
-    DeviceErrorKind::Panic,
-    DeviceErrorKind::WrongResult,
-    DeviceErrorKind::Other,
-];
-
 impl Fault {
     /// Its kind.
     pub fn kind(&self) -> FaultKind {
@@ -198,7 +183,8 @@ impl FaultScript {
 fn random_fault(kind: FaultKind, tasks: usize, rng: &mut Xoshiro256PlusPlus) -> Fault {
     let up_to = rng.random_range(0..=tasks);
     let number = rng.random_range(0..=up_to);
-    let error = ERROR_KINDS[rng.random_range(0..ERROR_KINDS.len())];
+    let kinds = DeviceErrorKind::ALL;
+    let error = kinds[rng.random_range(0..kinds.len())];
     match kind {
         FaultKind::SubmitError => Fault::SubmitError(error),
         FaultKind::SubmitPanic => Fault::SubmitPanic,
