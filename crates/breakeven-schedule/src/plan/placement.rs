@@ -339,7 +339,7 @@ impl ChainCosts {
         if let Some(unsure) = std::iter::once(&best).chain(&worth).find(is_unsure) {
             return Some(run(unsure.devices.clone(), true));
         }
-        let every = u64::from(tuning.runs_before_again).max(1);
+        let every = tuning.runs_before_again.max(1);
         let turn = usize::try_from(count / every).unwrap_or(0);
         match count % every == every - 1 && !worth.is_empty() {
             true => Some(worth.swap_remove(turn % worth.len())),

@@ -63,7 +63,7 @@ tuning! {
     /// Runs after which it is tried again whether something is as it was: whether a launch may be
     /// twice as large again as what fitted once, how far pieces overlap, what a chain's stages
     /// take.
-    runs_before_again: u32 = 32,
+    runs_before_again: u64 = 32,
     /// Doublings of its memory within which a task is like another.
     like_sizes: u8 = 4,
     /// Part of a launch's time that is at least its tasks'.

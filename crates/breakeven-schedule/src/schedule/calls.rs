@@ -5,9 +5,9 @@
 //! [`MOST_COST`] of its time, as far as there are so many for each worker. Until then:
 //!
 //! - Beside GPUs, and where somebody sees how far a batch is, the first call has one task and
-//!   the following ones [`GROWTH`] times as many, until two sizes have told.
+//!   the following ones [`GROWTH`] times as many, until two sizes show it.
 //! - Workers alone get one call each. In the next batch one of them gets two, the first with a
-//!   part of [`GROWTH`] of the tasks, and these tell.
+//!   part of [`GROWTH`] of the tasks, and these show it.
 
 use std::ops::Range;
 
@@ -23,60 +23,65 @@ const MOST_COST: f64 = 0.05;
 /// What is known of the calls of a batch.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// What a call costs whatever it holds, ns: known before, or told by this batch.
-    cost: Option<Ns>,
+    /// What a call costs whatever it holds, ns, as other batches showed …
+    known: Option<Ns>,
+    /// … and as calls of two sizes of this one showed.
+    measured: Option<Ns>,
     /// The fewest tasks of a call, and the least that one of so many took, ns.
-    fewest: Option<(usize, Ns)>,
+    smallest: Option<(usize, Ns)>,
     /// The most tasks of a call that was made.
     most: usize,
     /// Calls that ended before it was known what they cost.
-    untold: Vec<(Range<usize>, Ns)>,
-    /// This batch told.
-    is_told: bool,
+    pending: Vec<(Range<usize>, Ns)>,
     /// Calls that ended.
     count: usize,
-    /// Tasks of those that it is known what they cost, and the time of these tasks alone, ns.
-    known: (usize, Ns),
+    /// Tasks of those whose cost is known, and the time of these tasks alone, ns.
+    done: (usize, Ns),
 }
 
 impl Calls {
     /// A call costs so many ns, as far as is known from other batches.
-    pub(super) fn new(cost: Option<Ns>) -> Self {
+    pub(super) fn new(known: Option<Ns>) -> Self {
         Self {
-            cost,
+            known,
             ..Self::default()
         }
     }
 
+    fn known_cost(&self) -> Option<Ns> {
+        self.measured.or(self.known)
+    }
+
     /// What a call costs, ns; 0 where that is not known.
     pub(super) fn cost(&self) -> Ns {
-        self.cost.unwrap_or(0.0)
+        self.known_cost().unwrap_or(0.0)
     }
 
-    /// What this batch told of that.
-    pub(super) fn told(&self) -> Option<Ns> {
-        self.cost.filter(|_| self.is_told)
+    /// What this batch showed of that.
+    pub(super) fn measured(&self) -> Option<Ns> {
+        self.measured
     }
 
-    /// What the calls cost each of so many workers, ns.
+    /// What the calls cost each of so many workers, ns. An operator that shares out all of a
+    /// batch itself is called once, without a schedule.
     pub(super) fn spent(&self, workers: usize) -> Ns {
-        let calls = self.count as f64 / workers.min(self.count).max(1) as f64;
-        calls * self.cost()
+        let count = self.count.max(1);
+        self.cost() * count as f64 / workers.min(count) as f64
     }
 
     /// Tasks that a call should have at the least where a task takes so many ns; none where it is
     /// not known what a call costs.
     pub(super) fn fewest(&self, task_ns: Ns) -> Option<usize> {
-        let cost = self.cost?;
+        let cost = self.known_cost()?;
         Some(crate::whole(cost * (1.0 / MOST_COST - 1.0) / task_ns))
     }
 
-    /// Tasks of the next call, to tell what a call costs.
+    /// Tasks of the next call, to find out what a call costs.
     pub(super) fn grown(&self) -> usize {
         GROWTH.saturating_mul(self.most).max(1)
     }
 
-    /// The first of two calls of so many tasks which tell that, or the second.
+    /// The first of two calls of so many tasks which show that, or the second.
     pub(super) fn one_of_two(&self, tasks: usize) -> usize {
         if self.most == 0 {
             tasks / GROWTH
@@ -95,39 +100,35 @@ impl Calls {
     pub(super) fn ended(&mut self, tasks: Range<usize>, ns: Ns) -> Vec<(Range<usize>, Ns)> {
         self.count += 1;
         let len = tasks.len();
-        if self.fewest.is_none_or(|(fewest, _)| len < fewest) {
-            self.fewest = Some((len, ns));
-        }
-        let Some((fewest, least)) = &mut self.fewest else {
-            return Vec::new();
+        self.pending.push((tasks, ns));
+        let (fewest, least) = match self.smallest {
+            // One of fewer tasks that took longer was held up by something else.
+            Some((fewest, least)) if len >= fewest => (fewest, least.min(ns)),
+            _ => (len, ns),
         };
-        // One of fewer tasks that took longer was held up by something else.
-        *least = least.min(ns);
-        if len >= 2 * *fewest {
-            let each = ((ns - *least) / (len - *fewest) as f64).max(0.0);
-            let cost = (*least - each * *fewest as f64).clamp(0.0, ns);
-            // A larger one that was held up tells too little.
-            let known = self.cost.filter(|_| self.is_told);
-            self.cost = Some(known.map_or(cost, |known| known.max(cost)));
-            self.is_told = true;
+        self.smallest = Some((fewest, least));
+        if len >= 2 * fewest {
+            let each = (ns - least) / (len - fewest) as f64;
+            let cost = (least - each * fewest as f64).max(0.0);
+            // A larger one that was held up shows too little.
+            self.measured = Some(self.measured.map_or(cost, |before| before.max(cost)));
         }
-        self.untold.push((tasks, ns));
-        match self.cost {
+        match self.known_cost() {
             Some(_) => self.rest(),
             None => Vec::new(),
         }
     }
 
-    /// The calls of which nothing told what they cost, and the time of their tasks.
+    /// The calls that ended before it was known what they cost, and the time of their tasks.
     pub(super) fn rest(&mut self) -> Vec<(Range<usize>, Ns)> {
         let cost = self.cost();
-        let mut calls = std::mem::take(&mut self.untold);
+        let mut calls = std::mem::take(&mut self.pending);
         for (tasks, ns) in &mut calls {
             *ns = (*ns - cost).max(0.0);
-            self.known = (self.known.0 + tasks.len(), self.known.1 + *ns);
+            self.done = (self.done.0 + tasks.len(), self.done.1 + *ns);
         }
         // What is so little beside the call is noise: such tasks take what all took on average.
-        let mean = self.known.1 / self.known.0.max(1) as f64;
+        let mean = self.done.1 / self.done.0.max(1) as f64;
         for (tasks, ns) in &mut calls {
             if *ns < MOST_COST * cost {
                 *ns = mean * tasks.len() as f64;
@@ -136,10 +137,10 @@ impl Calls {
         calls
     }
 
-    /// True where the calls tell what a batch of so many tasks takes so many workers to within
-    /// a call.
-    pub(super) fn tell(&self, tasks: usize, workers: usize) -> bool {
-        let noise = MOST_COST * self.count as f64 / self.known.0.max(1) as f64;
+    /// True where the calls show to within a call what a batch of so many tasks takes so many
+    /// workers.
+    pub(super) fn are_precise(&self, tasks: usize, workers: usize) -> bool {
+        let noise = MOST_COST * self.count as f64 / self.done.0.max(1) as f64;
         noise * tasks as f64 / workers as f64 <= 1.0
     }
 }
@@ -149,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_of_two_sizes_tell_what_a_call_costs() {
+    fn calls_of_two_sizes_show_what_a_call_costs() {
         let mut calls = Calls::new(None);
         assert_eq!((calls.grown(), calls.fewest(1.0)), (1, None));
         calls.made(1);
@@ -159,30 +160,32 @@ mod tests {
         calls.made(16);
         let known = calls.ended(0..16, 1_160.0);
         assert_eq!(known, [(9..10, 10.0), (8..9, 10.0), (0..16, 160.0)]);
-        assert_eq!(calls.told(), Some(1_000.0));
+        assert_eq!(calls.measured(), Some(1_000.0));
         // A twentieth of a call of 1 900 tasks of 10 ns.
         assert_eq!(calls.fewest(10.0), Some(1_900));
         assert_eq!(calls.spent(2), 1_500.0);
     }
 
     #[test]
-    fn a_call_that_was_held_up_tells_nothing() {
+    fn a_call_that_was_held_up_shows_nothing() {
         let mut calls = Calls::new(None);
         assert_eq!(calls.ended(0..1, 9_000.0), []);
         _ = calls.ended(1..17, 1_160.0);
         _ = calls.ended(17..273, 3_560.0);
-        assert_eq!(calls.told(), Some(1_160.0));
-        assert!(calls.tell(1_000, 2) && !calls.tell(20_000, 2));
+        assert_eq!(calls.measured(), Some(1_160.0));
+        assert!(calls.are_precise(1_000, 2) && !calls.are_precise(20_000, 2));
     }
 
     #[test]
-    fn calls_of_one_size_tell_nothing() {
+    fn calls_of_one_size_show_nothing() {
         let mut calls = Calls::new(None);
         assert_eq!(calls.ended(0..4, 1_000.0), []);
-        assert_eq!(calls.told(), None);
+        assert_eq!(calls.measured(), None);
         assert_eq!(calls.rest(), [(0..4, 1_000.0)]);
+        // An operator's one call was not counted.
         let mut known = Calls::new(Some(600.0));
+        assert_eq!(known.spent(2), 600.0);
         assert_eq!(known.ended(0..4, 1_000.0), [(0..4, 400.0)]);
-        assert_eq!((known.told(), known.spent(2)), (None, 600.0));
+        assert_eq!((known.measured(), known.spent(2)), (None, 600.0));
     }
 }

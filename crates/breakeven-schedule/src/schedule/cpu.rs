@@ -11,7 +11,7 @@ use crate::whole;
 const FEWEST_TASKS: f64 = 8.0;
 
 /// The longest call of a batch that is watched, ns, unless calls cost more.
-const LONGEST_CALL: Ns = 1e6;
+pub const LONGEST_CALL: Ns = 1e6;
 
 /// What is known of the workers.
 #[derive(Debug, Default)]
@@ -111,11 +111,10 @@ impl Schedule {
         self.cpu.marks = places.rev().collect();
     }
 
-    /// True where samples of the tasks tell something: there are enough, no call costs more than
-    /// a sample tells, and it is not known where the work lies.
+    /// True where samples of the tasks are worth something: there are enough, a sample costs no
+    /// call, and it is not known where the work lies.
     fn samples(&self) -> bool {
-        let are_cheap = self.calls.is_none();
-        are_cheap && self.setup.tasks / 8 >= self.setup.workers && !self.knows_shape()
+        self.calls.is_none() && self.setup.tasks / 8 >= self.setup.workers && !self.knows_shape()
     }
 
     /// The next span of a worker; none where there is nothing for it now.
@@ -317,7 +316,6 @@ impl Schedule {
     /// where all is done in `horizon`.
     fn part_of_time(&self, range: Range<usize>, horizon: Ns) -> usize {
         let tuning = &self.setup.tuning;
-        let all = range.len().div_ceil(self.setup.workers.max(1));
         let seen = match self.setup.cpu {
             Some(_) => f64::INFINITY,
             None => self.density.count.max(1.0),
@@ -330,19 +328,13 @@ impl Schedule {
             false => target,
         };
         let work = target / (1.0 + tuning.caution / seen.sqrt());
-        let size = match self.has_gpus() {
-            true => self.density.tasks_of_end(range.clone(), work),
-            false => self.density.tasks_of(range.clone(), work),
-        };
         // Nobody takes what others could share, unless sharing takes as long.
-        let most = match self.has_gpus() {
-            true => all,
-            false => all.max(
-                self.density
-                    .tasks_of(range.clone(), tuning.least_span_ns / 4.0),
-            ),
-        };
-        size.min(most)
+        let share = range.len().div_ceil(self.setup.workers.max(1));
+        if self.has_gpus() {
+            return self.density.tasks_of_end(range, work).min(share);
+        }
+        let short = (self.density).tasks_of(range.clone(), tuning.least_span_ns / 4.0);
+        self.density.tasks_of(range, work).min(share.max(short))
     }
 
     /// True where a worker that has `left` tasks of its span to begin is to give them back,
@@ -387,16 +379,16 @@ impl Schedule {
         if done.is_empty() {
             return;
         }
-        let told = match &mut self.calls {
+        let known = match &mut self.calls {
             Some(calls) => calls.ended(done, ns),
             None => return self.tasks_took(done, ns, began),
         };
-        for (done, ns) in told {
+        for (done, ns) in known {
             self.tasks_took(done, ns, began);
         }
     }
 
-    /// Notes the calls of which nothing told what they cost.
+    /// Notes the calls of which it is not known what they cost.
     pub(super) fn end_calls(&mut self) {
         let rest = self.calls.as_mut().map(Calls::rest).unwrap_or_default();
         for (done, ns) in rest {

@@ -41,6 +41,7 @@ mod test_setups;
 #[cfg(test)]
 mod tests;
 
+pub use cpu::LONGEST_CALL;
 pub use driver::{Driver, Pause, Step, until_look};
 pub use faults::{After, Standing};
 pub use gpu::{GpuTurn, LaunchTime};
@@ -106,7 +107,7 @@ impl Schedule {
             refused: 0,
             density: Density::new(setup.tasks, prior, shape, places),
             cpu: cpu::Workers::new(&setup),
-            calls: setup.call_ns.map(calls::Calls::new),
+            calls: (setup.is_call).then(|| calls::Calls::new(setup.call_ns)),
             gpus: gpus.collect(),
             joined: false,
             wakes: false,

@@ -20,9 +20,10 @@ pub struct Setup {
     pub is_watched: bool,
     /// Time of a task on one worker, ns, if it is known before.
     pub cpu: Option<Ns>,
-    /// What a call costs whatever it holds, ns, if that is known before; none where the function
-    /// takes one task a call.
-    pub call_ns: Option<Option<Ns>>,
+    /// The function takes several tasks a call …
+    pub is_call: bool,
+    /// … which costs so many ns whatever it holds, if that is known before.
+    pub call_ns: Option<Ns>,
     /// In the order of the orders.
     pub gpus: Vec<GpuSetup>,
     /// Where in the batch the work is to be expected, if that is known.
@@ -98,7 +99,8 @@ impl Setup {
                 let per_task = cost.per_task_ns.max(tuning.least_task_part * each) * beside(&cost);
                 per_task * cost.at_once.max(1) as f64
             }),
-            call_ns: None,
+            is_call: false,
+            call_ns: costs.call_ns,
             gpus: gpus.collect(),
             shape: costs.shape.clone(),
             may_fall_back: usize::MAX,

@@ -117,10 +117,8 @@ impl Schedule {
         }
         self.end_calls();
         self.find_work();
-        let calls_ns = self
-            .calls
-            .as_ref()
-            .map_or(0.0, |calls| calls.spent(batch.workers));
+        let calls = self.calls.as_ref().filter(|_| cpu_tasks > 0);
+        let calls_ns = calls.map_or(0.0, |calls| calls.spent(batch.workers));
         let (operation, memory_per_task, workers) =
             (batch.operation, batch.memory_per_task, batch.workers);
         let gpus = || self.gpus.iter().zip(names);
@@ -139,8 +137,7 @@ impl Schedule {
         let gpus_work = self.gpus.iter().any(|gpu| is_much(gpu.told.all.2));
         // Of fewer tasks than workers, some say nothing of the others.
         let are_few = self.setup.tasks < workers && 2 * cpu_tasks < self.setup.tasks;
-        let calls_tell = |calls: &Calls| calls.tell(self.setup.tasks, workers);
-        let is_noise = !self.calls.as_ref().is_none_or(calls_tell);
+        let is_noise = calls.is_some_and(|calls| !calls.are_precise(self.setup.tasks, workers));
         if cpu_tasks > 0 && (tried.is_empty() || !are_few && !is_noise) {
             // Of a batch of its own it counts how evenly the workers shared it.
             let waves = self.setup.tasks.div_ceil(workers) as f64;
@@ -208,7 +205,7 @@ impl Schedule {
             let tasks = self.setup.tasks;
             model.note_way(operation, memory_per_task, way, tasks, (took, names));
         }
-        if let Some(ns) = self.calls.as_ref().and_then(Calls::told) {
+        if let Some(ns) = self.calls.as_ref().and_then(Calls::measured) {
             model.note_call(operation, memory_per_task, ns);
         }
         let took = whole(took.round()) as u64;
@@ -265,9 +262,9 @@ impl Schedule {
         let mean = match self.knows_shape() && self.cpu.weight > 0.0 {
             // Where the work lies is known: what differs is the workers' pace.
             true => self.cpu.took / self.cpu.weight,
-            // Of a few tasks a call tells only its own cost.
+            // The time of a call of few tasks is its own cost.
             _ if self.calls.is_some() => self.cpu.took / self.cpu.done.max(1.0),
-            // What a GPU's times tell of its tasks rests on what was known of it before.
+            // What a GPU's times show of its tasks rests on what was known of it before.
             false if self.setup.cpu.is_none() => self.density.mean_sampled(),
             false => self.density.mean_done(),
         };

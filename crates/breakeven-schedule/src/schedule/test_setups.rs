@@ -90,9 +90,8 @@ pub(super) fn any_setup(random: &mut Random) -> Setup {
         workers: random.random_range(1..=4),
         orders,
         is_watched: random.random_bool(0.2),
-        call_ns: random
-            .random_bool(0.2)
-            .then(|| random.random_bool(0.5).then_some(1e5)),
+        is_call: random.random_bool(0.2),
+        call_ns: random.random_bool(0.5).then_some(1e5),
         cpu: random.random_bool(0.5).then(|| any_time(random)),
         gpus,
         shape: any_shape(random),

@@ -170,7 +170,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
             return Ok(Route::default());
         };
         let fused = stages.fused().filter(|_| !separate.2.is_measured);
-        let fused = fused.and_then(|fused| variant(fused, u64::from(tuning.runs_before_again) / 2));
+        let fused = fused.and_then(|fused| variant(fused, tuning.runs_before_again / 2));
         let predicted = |next: &NextRun| next.placement.as_ref().map(|all| all.predicted_ns);
         let is_fused = fused.as_ref().is_some_and(|(.., fused)| {
             let both = predicted(fused).zip(predicted(&separate.2));

@@ -21,16 +21,13 @@ use super::work::{Lane, Work};
 use crate::error::{DeviceError, Error};
 use crate::locked;
 use crate::plan::{Learned, Order, Tuning};
-use crate::schedule::{GpuTurn, Ns, Schedule, Setup, Standing, until_look};
+use crate::schedule::{GpuTurn, LONGEST_CALL, Schedule, Setup, Standing, until_look};
 use crate::store::saver;
 
 /// For how long a worker that waits for a device sleeps between two looks for work of
 /// its pool.
 const SHORTEST_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(1);
-
-/// Time between two looks where an operator shares out what it is given itself, ns.
-const LOOK_OF_ITEMS: Ns = 1e6;
 
 /// Batches on one worker's stack, each waiting for its device, that the worker takes
 /// from its pool at once; beyond, it does so only where nothing happened for a while.
@@ -167,7 +164,7 @@ impl Request<'_> {
         );
         Schedule::new(Setup {
             is_watched,
-            call_ns: self.work.is_call().then_some(start.costs.call_ns),
+            is_call: self.work.is_call(),
             may_fall_back: self.policy.most(tasks),
             ..setup
         })
@@ -195,7 +192,7 @@ impl Request<'_> {
             let mut run = || piece.take().into_iter().for_each(|piece| engine.run(piece));
             self.cpu.install(&mut run);
             let each = began.elapsed().as_nanos() as f64 / done.max(1.0);
-            items = until_look(items, LOOK_OF_ITEMS, each);
+            items = until_look(items, LONGEST_CALL, each);
         }
         left.into_iter().for_each(|left| engine.give_back(left));
     }

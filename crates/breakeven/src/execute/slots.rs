@@ -104,14 +104,14 @@ impl<T> Slots<T> {
         drop(std::mem::take(&mut *locked(&this.written)));
         let first = this.first.as_ptr().cast::<T>();
         // SAFETY: the allocation came from a vector of this capacity whose
-        // elements have the same layout; the written says that the first `tasks`
+        // elements have the same layout; `written` says that the first `tasks`
         // slots are written; `this` is not dropped, so nothing is owned twice.
         Ok(unsafe { Vec::from_raw_parts(first, this.tasks * this.width, this.capacity) })
     }
 
     fn drop_finished(&mut self) {
         for span in std::mem::take(&mut *locked(&self.written)) {
-            // SAFETY: the written said that they are written, spans in it do not overlap, and
+            // SAFETY: `written` said that they are written, spans in it do not overlap, and
             // now it has none of them.
             unsafe { self.drop_outputs(span) };
         }

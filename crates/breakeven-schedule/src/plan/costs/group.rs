@@ -338,7 +338,7 @@ impl Gpu {
     /// Most tasks in a launch.
     fn fits(&self, tuning: &Tuning) -> Option<u64> {
         let fit = self.fit?;
-        let doublings = fit.runs / u64::from(tuning.runs_before_again);
+        let doublings = fit.runs / tuning.runs_before_again;
         let doublings = u32::try_from(doublings).unwrap_or(u32::MAX);
         let larger = 1_u64.checked_shl(doublings).unwrap_or(u64::MAX);
         Some(fit.tasks.max(1).saturating_mul(larger))

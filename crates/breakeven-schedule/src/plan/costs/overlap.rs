@@ -40,7 +40,7 @@ pub(super) struct Overlap {
     /// What a further piece costs, ns, as far as pieces of two sizes told.
     launch_ns: Option<f64>,
     /// Batches in one launch since one in pieces showed that nothing overlaps.
-    uncut: u32,
+    uncut: u64,
 }
 
 impl Overlap {
