@@ -34,9 +34,9 @@ pub(crate) fn invalid(py: Python<'_>, message: &str) -> PyResult<PyErr> {
     made(py, "InvalidError", (message,))
 }
 
-/// A task failed.
-pub(crate) fn task(py: Python<'_>, index: usize, message: &str) -> PyResult<PyErr> {
-    made(py, "TaskError", (index, message))
+/// A task failed, or one of those from `index` to `end`.
+pub(crate) fn task(py: Python<'_>, index: usize, end: usize, message: &str) -> PyResult<PyErr> {
+    made(py, "TaskError", (index, message, end))
 }
 
 /// A device failed.

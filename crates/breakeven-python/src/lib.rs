@@ -43,5 +43,5 @@ mod _breakeven {
         timeline,
     };
     #[pymodule_export]
-    use crate::run::{Job, PyExecutionResult, start};
+    use crate::run::{Job, PyExecutionResult, forget, start};
 }

@@ -38,6 +38,8 @@ from ._profile import Profile as Profile
 from ._profile import load as load
 from ._record import Profiler as Profiler
 from ._record import get_profiler as get_profiler
+from ._run import Workload as Workload
+from ._run import forget as forget
 from ._run import run as run
 from ._run import run_async as run_async
 

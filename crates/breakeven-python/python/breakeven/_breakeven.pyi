@@ -6,6 +6,7 @@ from typing import (
     Callable,
     Dict,
     Generator,
+    Generic,
     List,
     Optional,
     Sequence,
@@ -18,6 +19,7 @@ from typing import (
 __version__: str
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Result = TypeVar("Result")
 PathLike = Union[str, "os.PathLike[str]"]
 Attribute = Union[bool, int, float, str]
 
@@ -188,13 +190,13 @@ class Job:
     def wait(self, timeout: float) -> bool: ...
     def cancel(self) -> None: ...
     def add_done_callback(self, function: Callable[[], Any]) -> None: ...
-    def result(self) -> ExecutionResult: ...
+    def result(self) -> ExecutionResult[Any]: ...
 
-class ExecutionResult:
+class ExecutionResult(Generic[Result]):
     """All outputs of a batch, and how they came about."""
 
     @property
-    def outputs(self) -> Any:
+    def outputs(self) -> Result:
         """One per task, in their order: a list, or what a function of a whole batch gave."""
     @property
     def errors(self) -> List[BaseException]:
@@ -251,7 +253,7 @@ class Operator:
         strategy: str = "auto",
         device: Optional[str] = None,
         operation: Optional[str] = None,
-    ) -> ExecutionResult:
+    ) -> ExecutionResult[Any]:
         """Runs it: see breakeven.operators.run."""
     def __call__(
         self,
@@ -267,7 +269,7 @@ class Operator:
         operation: Optional[str],
         strategy: str,
         device: Optional[str],
-    ) -> ExecutionResult: ...
+    ) -> ExecutionResult[Any]: ...
 
 def start(
     tasks: Any,
@@ -275,6 +277,7 @@ def start(
     gpu: Optional[Callable[[Any], Any]],
     asked: Dict[str, Any],
 ) -> Job: ...
+def forget(operation: Optional[str], path: Optional[str]) -> None: ...
 def devices() -> List[Tuple[str, str]]:
     """The GPUs of this machine: name and kind (discrete, integrated, software, …)."""
 

@@ -38,16 +38,20 @@ class InvalidError(BreakevenError, ValueError):
 class TaskError(BreakevenError):
     """The CPU's function failed at a task; ``__cause__`` is what it raised."""
 
-    #: The task's place in the batch.
+    #: The task's place in the batch; of tasks that were done in one call, the first.
     index: int
+    #: The end of those that were done in that call.
+    end: int
 
-    def __init__(self, index: int, message: str) -> None:
-        super().__init__(f"task {index}: {message}")
-        self.index = index
+    def __init__(self, index: int, message: str, end: int = 0) -> None:
+        end = max(end, index + 1)
+        where = f"task {index}" if end == index + 1 else f"tasks {index} to {end - 1}"
+        super().__init__(f"{where}: {message}")
+        self.index, self.end = index, end
         self._message = message
 
-    def __reduce__(self) -> tuple[type, tuple[int, str]]:
-        return type(self), (self.index, self._message)
+    def __reduce__(self) -> tuple[type, tuple[int, str, int]]:
+        return type(self), (self.index, self._message, self.end)
 
 
 class DeviceError(BreakevenError):

@@ -5,25 +5,93 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
+import contextvars
+import functools
+import hashlib
 import os
 import pickle
 import sys
+import tempfile
 import threading
+import types
 import warnings
-from typing import Any, Callable, Iterable, Iterator, Literal, Optional, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Iterator,
+    Literal,
+    Optional,
+    TypedDict,
+    TypeVar,
+    Union,
+    overload,
+)
 
 from . import _breakeven
 from ._breakeven import ExecutionResult
-from ._errors import FallbackWarning, InvalidError
+from ._errors import FallbackWarning, InvalidError, TaskError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 #: How often who waits for a batch looks out for Ctrl-C and draws, seconds.
 _LOOK = 0.05
 
+T = TypeVar("T")
 Progress = Union[bool, Callable[[int, int], Any]]
 Workers = Union[int, Literal["threads", "processes"], None]
 Fallback = Union[Literal["allow", "deny"], float]
+Costs = Union[str, "os.PathLike[str]", None, Literal[False]]
 
 
+class Workload(TypedDict, total=False):
+    """What is known of the tasks, for the rule that decides while nothing was measured."""
+
+    #: How hard a task is, on a scale on which 100 is usual.
+    complexity: float
+    #: Bytes that a task takes on the GPU; unless given, those of arrays among the tasks.
+    memory_per_task: int
+    #: Part of the work that can be done side by side, 0 to 1.
+    parallelization: float
+
+
+class _Options(TypedDict, total=False):
+    operation: Optional[str]
+    strategy: str
+    batch_size: Optional[int]
+    min_batch: Optional[int]
+    workers: Workers
+    device: Optional[str]
+    workload: Optional[Workload]
+    fallback: Fallback
+    deadline: Optional[float]
+    timeout: Optional[float]
+    check: float
+    tolerance: tuple[float, float]
+    return_exceptions: bool
+    progress: Progress
+    costs: Costs
+
+
+@overload
+def run(
+    tasks: Any,
+    cpu: Callable[[Any], T],
+    gpu: Optional[Callable[[Any], Any]] = None,
+    *,
+    batched: Literal[True],
+    **options: Unpack[_Options],
+) -> ExecutionResult[T]: ...
+@overload
+def run(
+    tasks: Any,
+    cpu: Callable[[Any], T],
+    gpu: Optional[Callable[[Any], Any]] = None,
+    *,
+    batched: Literal[False] = False,
+    **options: Unpack[_Options],
+) -> ExecutionResult[list[T]]: ...
 def run(
     tasks: Any,
     cpu: Callable[[Any], Any],
@@ -32,11 +100,11 @@ def run(
     operation: Optional[str] = None,
     strategy: str = "auto",
     batched: bool = False,
+    batch_size: Optional[int] = None,
+    min_batch: Optional[int] = None,
     workers: Workers = None,
     device: Optional[str] = None,
-    complexity: Optional[float] = None,
-    memory_per_task: Optional[int] = None,
-    parallelization: Optional[float] = None,
+    workload: Optional[Workload] = None,
     fallback: Fallback = "allow",
     deadline: Optional[float] = None,
     timeout: Optional[float] = None,
@@ -44,37 +112,36 @@ def run(
     tolerance: tuple[float, float] = (1e-4, 1e-6),
     return_exceptions: bool = False,
     progress: Progress = False,
-    costs: Union[str, os.PathLike[str], None, Literal[False]] = None,
-) -> ExecutionResult:
+    costs: Costs = None,
+) -> ExecutionResult[Any]:
     """Runs every task on the CPU, the GPU or both, wherever it pays.
 
     Args:
         tasks: A list, or an array (NumPy, CuPy, PyTorch, JAX) with one item per entry of its
-            first dimension; anything else is made a list. Parts of arrays are views, not
-            copies.
+            first dimension, whose parts are views, not copies; with ``batched`` also a table
+            (pandas, Polars, Arrow), whose parts are blocks of rows; anything else that is
+            indexed by numbers, or that can be iterated.
         cpu: Does one task and returns its output; with ``batched``, some tasks that lie side
             by side, and returns a list or an array with one output for each.
-        gpu: Does some tasks and returns a list or an array with one output for each. What it
-            raises is the device's error: for lack of memory (``torch.cuda.OutOfMemoryError``,
-            CuPy's, XLA's, ``MemoryError``) the batch is halved, after other errors the CPU
-            does those tasks. Raise :class:`breakeven.DeviceError` to say more.
-        operation: What profiles and the cost model call it; the CPU function's name unless
-            given. What is learned of one batch helps the next of the same name.
+        gpu: Does some tasks and returns a list or an array with one output for each. For lack
+            of memory (``torch.cuda.OutOfMemoryError``, CuPy's, XLA's, ``MemoryError``) the
+            batch is halved; after other errors the CPU does those tasks. Raise
+            :class:`breakeven.DeviceError` to say more.
+        operation: What profiles and the cost model call it; unless given, the CPU function's
+            module and name with a hash of its code. What is learned of one batch helps the
+            next of the same name.
         strategy: ``auto``, ``cpu-only``, ``gpu-only`` or ``hybrid:60/40`` (GPU's part first).
         batched: ``cpu`` takes several tasks a call.
+        batch_size: Most items of a call, with ``batched``.
+        min_batch: Fewest items of a call, with ``batched``, but for the last.
         workers: Workers of the CPU: a number, ``"threads"`` (as many as there are cores) or
             ``"processes"`` (as many, each a Python of its own: ``cpu``, tasks and outputs are
-            pickled). Unless given, threads, as many as the function keeps busy: one where it
-            holds the interpreter's lock most of the time, which is measured on the first tasks;
-            all where the interpreter runs without its lock (free-threaded builds).
+            pickled). Unless given, as many threads as pay, which is measured.
         device: The GPU's name in profiles and in the cost model; unless given, what PyTorch or
             CuPy say of it if one of them is loaded, else ``gpu:0``.
-        complexity: How hard a task is, on a scale on which 100 is usual: for the rule that
-            decides while nothing was measured.
-        memory_per_task: Bytes that a task takes on the GPU.
-        parallelization: Part of the work that can be done side by side, 0 to 1.
+        workload: What is known of the tasks, a :class:`breakeven.Workload`.
         fallback: Whether the CPU may do what the GPU fails at: ``allow``, ``deny``, or the
-            part of the tasks that may fall back.
+            part of the tasks that may fall back, 0 to 1.
         deadline: Seconds after which the batch ends with :class:`breakeven.DeadlineExceeded`.
         timeout: Seconds that a call of ``gpu`` may take; after that it is given up (its thread
             goes on, unheeded) and the CPU does those tasks. ``gpu`` then runs on a thread of
@@ -86,8 +153,8 @@ def run(
             own; else the first error ends the batch. Not with ``batched``.
         progress: True for a bar (by ``tqdm``, where it is installed), or a function that gets
             the number of tasks done and that of all, about twenty times a second.
-        costs: The file that the cost model is kept in, False for none; unless given this
-            user's.
+        costs: The file that the cost model of CPU and GPU is kept in, False for none; unless
+            given this user's.
 
     Returns:
         The outputs in the order of the tasks, and how they came about.
@@ -96,68 +163,71 @@ def run(
         TaskError: ``cpu`` raised; ``__cause__`` is what.
         DeviceError: The GPU failed and ``fallback`` does not let the CPU take over.
         DeadlineExceeded: ``deadline`` passed.
-        InvalidError: What was asked for cannot be done.
+        InvalidError: What was asked for cannot be done, or the outputs of ``cpu`` and ``gpu``
+            are of different kinds.
         KeyboardInterrupt: At Ctrl-C, when the tasks under way have ended.
     """
-    return _told(_waited(tasks, cpu, gpu, _asked(locals()), workers, progress))
-
-
-def _waited(
-    tasks: Any,
-    cpu: Callable[[Any], Any],
-    gpu: Optional[Callable[[Any], Any]],
-    asked: dict[str, Any],
-    workers: Workers,
-    progress: Progress,
-) -> ExecutionResult:
-    """The result of a batch, which ends early where Ctrl-C or ``progress`` raise."""
-    with _processes(workers, asked, cpu) as function:
-        job = _breakeven.start(tasks, function, gpu, asked)
-        try:
-            with _shown(progress, asked["operation"], job.tasks) as show:
+    asked = _asked(locals())
+    with contextlib.ExitStack() as stack:
+        if workers == "processes":
+            asked["cpu"] = _processes(cpu, asked)
+        job = _breakeven.start(tasks, asked.pop("cpu"), asked.pop("gpu"), asked)
+        if not job.wait(0.0):
+            show = stack.enter_context(_shown(progress, asked["operation"], job.tasks))
+            try:
                 while not job.wait(_LOOK):
                     show(job.done)
                 show(job.done)
-        except BaseException:
-            # Ctrl-C, or what a progress function raised: no task is left running.
-            job.cancel()
-            while not job.wait(_LOOK):
-                pass
-            raise
-        return job.result()
+            except BaseException:
+                # Ctrl-C, or what a progress function raised: no task is left running.
+                job.cancel()
+                while not job.wait(_LOOK):
+                    pass
+                raise
+    return _ended(job, asked)
 
 
 async def run_async(
     tasks: Any,
     cpu: Callable[[Any], Any],
     gpu: Optional[Callable[[Any], Any]] = None,
-    **options: Any,
-) -> ExecutionResult:
+    *,
+    batched: bool = False,
+    **options: Unpack[_Options],
+) -> ExecutionResult[Any]:
     """As :func:`run`, without blocking the event loop; cancelling it cancels the batch."""
-    asked = _asked({**_DEFAULTS, **_known(options, "run_async"), "cpu": cpu, "gpu": gpu})
+    known = {**_known(dict(options), "run_async"), "batched": batched}
+    asked = _asked({**_DEFAULTS, **known, "cpu": cpu, "gpu": gpu})
+    asked["here"] = False
     loop = asyncio.get_running_loop()
-    with _processes(options.get("workers"), asked, cpu) as function:
-        job = _breakeven.start(tasks, function, gpu, asked)
-        ended = asyncio.Event()
+    if options.get("workers") == "processes":
+        asked["cpu"] = _processes(cpu, asked)
+    job = _breakeven.start(tasks, asked.pop("cpu"), asked.pop("gpu"), asked)
+    ended = asyncio.Event()
 
-        def tell() -> None:
-            # The loop may be gone: then nobody waits.
-            with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(ended.set)
+    def tell() -> None:
+        # The loop may be gone: then nobody waits.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(ended.set)
 
-        job.add_done_callback(tell)
-        try:
-            with _shown(options.get("progress", False), asked["operation"], job.tasks) as show:
-                while not ended.is_set():
-                    with contextlib.suppress(asyncio.TimeoutError):
-                        await asyncio.wait_for(ended.wait(), _LOOK * 4)
-                    show(job.done)
-        except BaseException:
-            job.cancel()
-            while not job.wait(0.0):
-                await asyncio.sleep(0.001)
-            raise
-        return _told(job.result())
+    job.add_done_callback(tell)
+    try:
+        with _shown(options.get("progress", False), asked["operation"], job.tasks) as show:
+            while not ended.is_set():
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(ended.wait(), _LOOK * 4)
+                show(job.done)
+    except BaseException:
+        job.cancel()
+        while not job.wait(0.0):
+            await asyncio.sleep(0.001)
+        raise
+    return _ended(job, asked)
+
+
+def forget(operation: Optional[str] = None, *, costs: Costs = None) -> None:
+    """Forgets what was learned of an operation, or of all: in this process and in ``costs``."""
+    _breakeven.forget(operation, os.fspath(costs) if costs else None)
 
 
 _DEFAULTS: dict[str, Any] = dict(run.__kwdefaults__ or {})
@@ -172,57 +242,131 @@ def _known(options: dict[str, Any], function: str) -> dict[str, Any]:
 
 def _asked(given: dict[str, Any]) -> dict[str, Any]:
     """The arguments as the engine takes them."""
-    cpu, workers, fallback = given["cpu"], given["workers"], given["fallback"]
-    for name in ("cpu", "gpu"):
-        function = given.get(name)
+    cpu, gpu, workers = given["cpu"], given["gpu"], given["workers"]
+    for name, function in (("cpu", cpu), ("gpu", gpu)):
         if function is not None and not callable(function):
             raise InvalidError(f"{name}: {function!r} cannot be called; give a function")
-    if given["return_exceptions"] and given["batched"]:
+    batched, each = bool(given["batched"]), bool(given["return_exceptions"])
+    if each and batched:
         raise InvalidError("return_exceptions needs a function of single tasks: batched=False")
-    if isinstance(workers, int) and workers < 1:
-        raise InvalidError(f"workers: {workers}; give 1 or more, 'threads' or 'processes'")
-    if not isinstance(workers, int) and workers not in (None, "threads", "processes"):
-        raise InvalidError(f"workers: {workers!r}; give a number, 'threads' or 'processes'")
-    parts = {"allow": 1.0, "deny": 0.0}
-    part = parts.get(fallback, fallback) if isinstance(fallback, str) else fallback
-    if not isinstance(part, (int, float)) or not 0 <= part <= 1:
-        raise InvalidError(f"fallback: {fallback!r}; give 'allow', 'deny' or a part, 0 to 1")
+    if workers is not None:
+        is_number = isinstance(workers, int) and not isinstance(workers, bool)
+        if is_number and not 1 <= workers <= 1 << 16:
+            raise InvalidError(f"workers: {workers}; give 1 to 65 536, 'threads' or 'processes'")
+        if not is_number and workers not in ("threads", "processes"):
+            raise InvalidError(f"workers: {workers!r}; give a number, 'threads' or 'processes'")
+    for name in ("batch_size", "min_batch"):
+        size = given[name]
+        if size is not None and (not isinstance(size, int) or not 1 <= size <= sys.maxsize):
+            raise InvalidError(f"{name}: {size!r}; give a number of items, 1 or more")
+        if size is not None and not batched:
+            raise InvalidError(f"{name} is for a function of several items: batched=True")
+    fallback = given["fallback"]
+    fallback = {"allow": 1.0, "deny": 0.0}.get(fallback, fallback)
+    for name, part in (("fallback", fallback), ("check", given["check"])):
+        if not isinstance(part, (int, float)) or not 0 <= part <= 1:
+            words = "'allow', 'deny' or " if name == "fallback" else ""
+            raise InvalidError(f"{name}: {part!r}; give {words}a part, 0 to 1")
     for name in ("deadline", "timeout"):
         time = given[name]
-        if time is not None and not time >= 0:
+        if time is not None and not (isinstance(time, (int, float)) and time >= 0):
             raise InvalidError(f"{name}: {time!r}; give seconds, 0 or more")
-    name, memory = _device() if given["device"] is None else (given["device"], None)
-    costs = given["costs"]
+    workload = given["workload"] or {}
+    unknown = set(workload) - set(Workload.__annotations__)
+    if unknown:
+        known = ", ".join(Workload.__annotations__)
+        raise InvalidError(f"workload: {min(unknown)!r} is not known; give {known}")
+    name, memory = given["device"], None
+    if name is None:
+        name, memory = ("gpu:0", None) if gpu is None else _device()
+    costs, processes = given["costs"], workers == "processes"
     return {
+        "cpu": _carried(cpu),
+        "gpu": gpu if gpu is None else _carried(gpu),
         "operation": given["operation"] or _name(cpu),
         "strategy": given["strategy"],
-        "batched": bool(given["batched"]),
-        "each": bool(given["return_exceptions"]),
+        "batched": batched,
+        "processes": processes and not batched,
+        "each": each and not processes,
+        "return_exceptions": each,
         "workers": workers if isinstance(workers, int) else 0,
-        "free": workers is not None,
+        "fixed": workers is not None,
+        "here": True,
+        "shown": bool(given["progress"]),
+        "batch_size": given["batch_size"],
+        "min_batch": given["min_batch"],
         "device": name,
         "device_bytes": memory,
-        "complexity": given["complexity"],
-        "memory_per_task": given["memory_per_task"],
-        "parallelization": given["parallelization"],
-        "fallback": float(part),
+        "complexity": workload.get("complexity"),
+        "memory_per_task": workload.get("memory_per_task"),
+        "parallelization": workload.get("parallelization"),
+        "fallback": float(fallback),
         "deadline": given["deadline"],
         "timeout": given["timeout"],
         "check": float(given["check"]),
         "tolerance": given["tolerance"],
         "costs": os.fspath(costs) if costs else None,
         "keeps_costs": costs is not False,
-        "join": _join,
+        "join": _listed if processes and not batched else _join,
         "agree": _agree,
     }
 
 
 def _name(function: Callable[..., Any]) -> str:
-    """What a function is called: the module's part tells those of two programs apart."""
-    function = getattr(function, "func", function)
-    name = getattr(function, "__qualname__", type(function).__qualname__)
-    module = getattr(function, "__module__", None)
-    return name if module in (None, "__main__", "builtins") else f"{module}.{name}"
+    """What a function is called: its module and name, and a hash that tells its code."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = getattr(function, "__wrapped__", function)
+    of = function if hasattr(function, "__qualname__") else type(function)
+    module = getattr(of, "__module__", None)
+    name = of.__qualname__
+    name = name if module in (None, "__main__", "builtins") else f"{module}.{name}"
+    code = getattr(function, "__code__", None) or getattr(
+        getattr(type(function), "__call__", None), "__code__", None
+    )
+    return f"{name}#{_code_hash(code)}" if isinstance(code, types.CodeType) else name
+
+
+@functools.lru_cache(maxsize=4096)
+def _code_hash(code: types.CodeType) -> str:
+    parts: list[Any] = [code.co_code, code.co_names]
+    for constant in code.co_consts:
+        inner = isinstance(constant, types.CodeType)
+        # The order in a set differs from process to process.
+        parts.append(
+            _code_hash(constant) if inner
+            else sorted(map(repr, constant)) if isinstance(constant, frozenset)
+            else constant
+        )
+    return hashlib.blake2b(repr(parts).encode(), digest_size=4).hexdigest()
+
+
+def _carried(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The function as it would run on the caller's thread: with its context variables, and
+    with what PyTorch and NumPy before 2.0 keep for each thread."""
+    context = contextvars.copy_context()
+    enter: list[Callable[[], contextlib.AbstractContextManager[Any]]] = []
+    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+    if torch is not None and not torch.is_grad_enabled():
+        inference = torch.is_inference_mode_enabled()
+        enter.append(torch.inference_mode if inference else torch.no_grad)
+    if torch is not None and torch.cuda.is_initialized():
+        enter.append(functools.partial(torch.cuda.device, torch.cuda.current_device()))
+    if numpy is not None and numpy.__version__ < "2" and numpy.geterr() != _NUMPY_ERRORS:
+        enter.append(functools.partial(numpy.errstate, **numpy.geterr()))
+    if not context and not enter:
+        return function
+
+    def called(part: Any) -> Any:
+        with contextlib.ExitStack() as stack:
+            for each in enter:
+                stack.enter_context(each())
+            return context.copy().run(function, part)
+
+    return called
+
+
+_NUMPY_ERRORS = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
 
 
 def _device() -> tuple[str, Optional[int]]:
@@ -242,26 +386,56 @@ def _device() -> tuple[str, Optional[int]]:
 
 
 def _join(parts: list[Any]) -> Any:
-    """Outputs that were given in parts as one: an array of arrays, else a list."""
-    kinds = {type(part).__module__.partition(".")[0] for part in parts}
-    if kinds == {"numpy"}:
+    """Outputs that were given in parts as one: an array of arrays, a table of tables, else a
+    list."""
+    if len(parts) == 1:
+        return parts[0]
+    kinds = {_kind(part): part for part in parts}
+    if len({kind[0] for kind in kinds}) > 1 and not {"list", "tuple"} & {k[0] for k in kinds}:
+        # Arrays of a GPU's library and of the CPU's meet on the host.
+        parts = [_on_host(part) for part in parts]
+        kinds = {_kind(part): part for part in parts}
+    if len(kinds) > 1:
+        _disagree(kinds)
+    (library, _), first = kinds.popitem()
+    if library == "numpy":
         import numpy
 
         return numpy.concatenate(parts)
-    if kinds == {"torch"}:
+    if library == "torch":
         import torch
 
         # Parts may come from several devices; they meet on the CPU.
         devices = {part.device for part in parts}
         return torch.cat(parts if len(devices) == 1 else [part.cpu() for part in parts])
-    if kinds & {"numpy", "cupy", "jax", "jaxlib", "torch"}:
-        import numpy
+    if library in ("pandas", "polars"):
+        return sys.modules[library].concat(parts)
+    if library == "pyarrow" and hasattr(first, "schema"):
+        return sys.modules["pyarrow"].concat_tables(parts)
+    if library in ("cupy", "jax", "jaxlib"):
+        module = sys.modules["cupy" if library == "cupy" else "jax.numpy"]
+        return module.concatenate(parts)
+    return [item for part in parts for item in part]
 
-        return numpy.concatenate([_on_host(part) for part in parts])
-    joined: list[Any] = []
-    for part in parts:
-        joined.extend(part)
-    return joined
+
+def _kind(part: Any) -> tuple[str, str]:
+    """Which library's array that is, and of what."""
+    if isinstance(part, (list, tuple)):
+        return type(part).__name__, ""
+    return type(part).__module__.partition(".")[0], str(getattr(part, "dtype", ""))
+
+
+def _disagree(kinds: Any) -> None:
+    words = sorted(" of ".join(filter(None, (kind[0], kind[1]))) for kind in kinds)
+    raise InvalidError(
+        f"outputs of different kinds: {', '.join(words)}; let the functions return the same, so "
+        "that what comes out does not depend on where a task ran"
+    )
+
+
+def _listed(parts: list[Any]) -> list[Any]:
+    """The outputs of processes as one list."""
+    return [item for part in parts for item in (part if type(part) is list else part.tolist())]
 
 
 def _on_host(part: Any) -> Any:
@@ -287,18 +461,25 @@ def _agree(gpu: Any, cpu: Any, relative: float, absolute: float) -> bool:
     return bool(numpy.array_equal(gpu, cpu))
 
 
-def _told(result: ExecutionResult) -> ExecutionResult:
-    """Warns of what the CPU did in the GPU's place."""
+def _ended(job: _breakeven.Job, asked: dict[str, Any]) -> ExecutionResult[Any]:
+    """What came of a batch; warns of what the CPU did in the GPU's place."""
+    result = job.result()
     if result.fallback_occurred:
-        told = result.to_dict()
-        fallen, tasks = told["fallback"]["tasks"], told["tasks"]
-        why = told["errors"][0]
+        known = result.to_dict()
+        fallen, tasks = known["fallback"]["tasks"], known["tasks"]
+        why = known["errors"][0]
         warnings.warn(
             f"{result.operation}: the CPU did {fallen} of {tasks} tasks in the GPU's place: "
             f"{why['kind']}: {why['message']}",
             FallbackWarning,
             stacklevel=3,
         )
+    if asked["processes"]:
+        for index, output in enumerate(result.outputs):
+            if type(output) is _Failed:
+                error = TaskError(index, str(output.error))
+                error.__cause__ = output.error
+                result.outputs[index] = error
     return result
 
 
@@ -323,14 +504,15 @@ _pools: dict[tuple[int, int], Any] = {}
 _pools_lock = threading.Lock()
 
 
-@contextlib.contextmanager
-def _processes(
-    workers: Workers, asked: dict[str, Any], cpu: Callable[[Any], Any]
-) -> Iterator[Callable[[Any], Any]]:
-    """The CPU's function, which runs in processes where that was asked for."""
-    if workers != "processes":
-        yield cpu
-        return
+class _Failed:
+    """What a task raised whose error does not end the batch."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+def _processes(cpu: Callable[[Any], Any], asked: dict[str, Any]) -> Callable[[Any], Any]:
+    """The CPU's function for several tasks, done in a process."""
     try:
         pickled = pickle.dumps(cpu, protocol=pickle.HIGHEST_PROTOCOL)
     except Exception as error:
@@ -338,43 +520,65 @@ def _processes(
             f"workers='processes': {_name(cpu)} cannot be sent to a process ({error}); define it "
             "at the top level of a module"
         ) from error
-    pool = _pool(asked["workers"] or os.cpu_count() or 1)
+    pool, folder = _pool(asked["workers"] or os.cpu_count() or 1)
+    # Each process reads the function once.
+    path = os.path.join(folder, hashlib.blake2b(pickled, digest_size=16).hexdigest())
+    if not os.path.exists(path):
+        with open(path + ".new", "wb") as file:
+            file.write(pickled)
+        os.replace(path + ".new", path)
+    each = None if asked["batched"] else asked["return_exceptions"]
 
-    def call(task: Any) -> Any:
-        return pool.submit(_in_process, pickled, task).result()
+    def call(tasks: Any) -> Any:
+        return pool.submit(_in_process, path, tasks, each).result()
 
-    yield call
+    return call
 
 
 def _pool(workers: int) -> Any:
-    """Processes that stay for the next batch; after a fork, and where one died, new ones."""
+    """Processes that stay for the next batch, and the folder of their functions; after a fork,
+    and where one died, new ones."""
     import concurrent.futures
     import multiprocessing
 
     with _pools_lock:
-        pool = _pools.get((os.getpid(), workers))
+        pool, folder = _pools.get((os.getpid(), workers), (None, None))
         if pool is None or getattr(pool, "_broken", False):
             # Not by fork: this process has threads.
             context = multiprocessing.get_context("spawn")
             pool = concurrent.futures.ProcessPoolExecutor(workers, mp_context=context)
-            _pools[os.getpid(), workers] = pool
-        return pool
+            folder = tempfile.TemporaryDirectory(prefix="breakeven-")
+            _pools[os.getpid(), workers] = pool, folder
+        return pool, folder.name
 
 
 @atexit.register
 def _end_pools() -> None:
-    for (process, _), pool in _pools.items():
+    for (process, _), (pool, _folder) in _pools.items():
         if process == os.getpid():
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-_functions: dict[bytes, Callable[[Any], Any]] = {}
+_functions: dict[str, Callable[[Any], Any]] = {}
 
 
-def _in_process(pickled: bytes, task: Any) -> Any:
-    """Does a task, in one of the processes."""
-    function = _functions.get(pickled)
+def _in_process(path: str, tasks: Any, each: Optional[bool]) -> Any:
+    """Does tasks in one of the processes: in one call, or one by one, where the first error
+    ends them unless each has its own."""
+    function = _functions.get(path)
     if function is None:
         _functions.clear()
-        function = _functions[pickled] = pickle.loads(pickled)
-    return function(task)
+        with open(path, "rb") as file:
+            function = _functions[path] = pickle.load(file)
+    if each is None:
+        return function(tasks)
+    outputs: list[Any] = []
+    for place, task in enumerate(tasks):
+        try:
+            outputs.append(function(task))
+        except Exception as error:
+            if not each:
+                error.__breakeven_place__ = place  # type: ignore[attr-defined]
+                raise
+            outputs.append(_Failed(error))
+    return outputs

@@ -5,16 +5,16 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-use breakeven::execute::{Device, GpuExecutor};
+use breakeven::execute::{CancelToken, Device, GpuExecutor};
 use breakeven::plan::GpuSpec;
 use breakeven::{DeviceError, DeviceErrorKind};
 use pyo3::exceptions::{
-    PyAttributeError, PyImportError, PyIndexError, PyMemoryError, PyNameError,
-    PyNotImplementedError, PyTimeoutError, PyTypeError, PyValueError,
+    PyAttributeError, PyException, PyImportError, PyIndexError, PyMemoryError, PyNameError,
+    PyNotImplementedError, PyTypeError, PyValueError,
 };
 use pyo3::prelude::*;
 
-use super::output::{Output, split};
+use super::output::{Output, single, split};
 use super::source::Source;
 use super::workers;
 use crate::locked;
@@ -23,16 +23,23 @@ use crate::locked;
 const MOST_ERRORS: usize = 16;
 
 /// The GPU's function, and the device that it drives.
+#[derive(Clone)]
 pub(super) struct PyGpu {
     pub(super) function: Arc<Py<PyAny>>,
     pub(super) source: Arc<Source>,
     pub(super) spec: GpuSpec,
     /// The function may be given up while it runs: it has a thread of its own.
     pub(super) on_thread: bool,
+    /// Tasks of a call at most.
+    pub(super) most: usize,
+    /// Outputs are compared one by one.
+    pub(super) checks: bool,
     /// Outputs are one per task, not shared between tasks.
     pub(super) is_list: bool,
     /// What it raised.
     pub(super) raised: Arc<Mutex<Vec<PyErr>>>,
+    /// Ends the batch.
+    pub(super) cancel: CancelToken,
 }
 
 impl PyGpu {
@@ -42,27 +49,35 @@ impl PyGpu {
     }
 
     /// Does those tasks, on the calling thread.
-    fn call(
-        function: &Py<PyAny>,
-        source: &Source,
-        tasks: &[usize],
-        is_list: bool,
-    ) -> PyResult<Vec<Output>> {
-        let Some(first) = tasks.first() else {
-            return Ok(Vec::new());
-        };
-        let range = *first..first + tasks.len();
-        Python::attach(|py| {
-            let part = source.part(py, range.clone())?;
-            let outputs = function.bind(py).call1((part,))?;
-            if !is_list {
-                return split(outputs, tasks.len(), source.items(range).len());
-            }
-            let outputs = outputs.try_iter()?;
-            outputs
-                .map(|output| Ok(Output::Own(output?.unbind())))
-                .collect()
-        })
+    fn call(&self, tasks: &[usize]) -> Result<Vec<Output>, DeviceError> {
+        let mut all = Vec::with_capacity(tasks.len());
+        for tasks in tasks.chunks(self.most) {
+            let range = tasks[0]..tasks[0] + tasks.len();
+            let outputs = Python::attach(|py| {
+                let part = self.source.part(py, range.clone())?;
+                let outputs = self.function.bind(py).call1((part,))?;
+                match self.is_list {
+                    true => single(outputs),
+                    false => split(outputs, range, &self.source, self.checks),
+                }
+            });
+            all.extend(outputs.map_err(|error| self.note(error))?);
+        }
+        Ok(all)
+    }
+
+    /// Keeps what the function raised; what it says of the device. `KeyboardInterrupt` and its
+    /// like are for the caller.
+    fn note(&self, error: PyErr) -> DeviceError {
+        let device = device_error(&error);
+        if Python::attach(|py| !error.is_instance_of::<PyException>(py)) {
+            self.cancel.cancel();
+        }
+        let mut raised = locked(&self.raised);
+        if raised.len() < MOST_ERRORS {
+            raised.push(error);
+        }
+        device
     }
 }
 
@@ -71,19 +86,15 @@ impl GpuExecutor<usize, Output> for PyGpu {
 
     fn start(&self, tasks: &[usize]) -> Result<Flight, DeviceError> {
         if !self.on_thread {
-            let outcome = Self::call(&self.function, &self.source, tasks, self.is_list);
-            return outcome
-                .map(Flight::done)
-                .map_err(|error| note(&self.raised, error));
+            return self.call(tasks).map(Flight::done);
         }
         let flight = Flight::default();
         let shared = Arc::clone(&flight.0);
-        let (function, source) = (Arc::clone(&self.function), Arc::clone(&self.source));
-        let (tasks, is_list, raised) = (tasks.to_vec(), self.is_list, Arc::clone(&self.raised));
+        let (gpu, tasks) = (self.clone(), tasks.to_vec());
         let spawned = workers::run(move || {
-            let outcome = Self::call(&function, &source, &tasks, is_list);
+            let outcome = gpu.call(&tasks);
             let mut state = locked(&shared);
-            state.outcome = Some(outcome.map_err(|error| note(&raised, error)));
+            state.outcome = Some(outcome);
             let waker = state.waker.take();
             drop(state);
             if let Some(waker) = waker {
@@ -106,16 +117,6 @@ impl GpuExecutor<usize, Output> for PyGpu {
     fn depth(&self) -> usize {
         1
     }
-}
-
-/// Keeps what the function raised; what it says of the device.
-fn note(raised: &Mutex<Vec<PyErr>>, error: PyErr) -> DeviceError {
-    let device = device_error(&error);
-    let mut raised = locked(raised);
-    if raised.len() < MOST_ERRORS {
-        raised.push(error);
-    }
-    device
 }
 
 /// A call of the GPU's function on its way.
@@ -202,9 +203,6 @@ fn kind_of(py: Python<'_>, error: &PyErr, name: &str, text: &str) -> DeviceError
         "no hip gpus",
     ]) {
         return DeviceErrorKind::Unavailable { until: None };
-    }
-    if error.is_instance_of::<PyTimeoutError>(py) {
-        return DeviceErrorKind::Timeout;
     }
     if error.is_instance_of::<PyValueError>(py) || error.is_instance_of::<PyIndexError>(py) {
         return DeviceErrorKind::Refused;

@@ -50,11 +50,26 @@ impl Held {
     }
 }
 
-static SEEN: LazyLock<Mutex<HashMap<String, Held>>> = LazyLock::new(Mutex::default);
+/// After so many batches, a function is watched again.
+const AGAIN: u32 = 64;
 
-/// What is known of that operation's function.
+/// Functions that are kept.
+const MOST: usize = 4096;
+
+/// Of each operation's function what was seen, and batches since then.
+static SEEN: LazyLock<Mutex<HashMap<String, (Held, u32)>>> = LazyLock::new(Mutex::default);
+
+/// What is known of that operation's function; nothing where it is to be watched again.
 pub(super) fn known(operation: &str) -> Option<Held> {
-    locked(&SEEN).get(operation).copied()
+    let mut seen = locked(&SEEN);
+    let (held, batches) = seen.get_mut(operation)?;
+    *batches += 1;
+    (*batches < AGAIN).then_some(*held)
+}
+
+/// Forgets an operation, or all.
+pub(super) fn forget(operation: Option<&str>) {
+    locked(&SEEN).retain(|name, _| operation.is_some_and(|operation| operation != name));
 }
 
 thread_local! {
@@ -144,7 +159,12 @@ impl Gate {
 
     fn watch(&self, operation: String) {
         if let Some(held) = self.measure() {
-            locked(&SEEN).insert(operation, held);
+            let mut seen = locked(&SEEN);
+            if seen.len() >= MOST {
+                seen.clear();
+            }
+            seen.insert(operation, (held, 0));
+            drop(seen);
             let mut state = locked(&self.state);
             state.held = Some(held);
             state.most = held.takes_one_worker().then_some(1);

@@ -7,19 +7,21 @@ mod job;
 mod output;
 mod result;
 mod source;
+mod ways;
 mod workers;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use breakeven::execute::{
-    CrossCheck, FallbackPolicy, RayonCpu, StrategyManager, Unchecked, Verify,
+    CpuExecutor, CrossCheck, ExecutionResult, FallbackPolicy, GpuExecutor, StrategyManager,
+    Unchecked, Verify,
 };
 use breakeven::hardware::Fact;
-use breakeven::plan::{ExecutionStrategy, GpuSpec};
+use breakeven::plan::{ExecutionStrategy, GpuSpec, ProfilingHeuristics};
 use breakeven::{Costs, Error, WorkloadProfile};
 use pyo3::prelude::*;
 
@@ -30,7 +32,7 @@ pub(crate) use job::Job;
 use job::Shared;
 use output::{Output, Tolerance};
 pub(crate) use result::PyExecutionResult;
-use result::{Ended, Outcome};
+use result::{Ended, How, Outcome, Raised};
 use source::Source;
 
 /// What is asked for of a batch; `breakeven/_run.py` says what each means.
@@ -40,11 +42,19 @@ pub(crate) struct Options {
     operation: String,
     strategy: String,
     batched: bool,
+    /// Tasks go to processes, many a message.
+    processes: bool,
     each: bool,
     /// 0 for all cores that may be used.
     workers: usize,
-    /// Workers were asked for, or wait for other processes: the interpreter's lock does not matter.
-    free: bool,
+    /// How many workers take part is not to be found out.
+    fixed: bool,
+    /// The caller's thread may do the work.
+    here: bool,
+    /// Somebody sees how far the batch is.
+    shown: bool,
+    batch_size: Option<usize>,
+    min_batch: Option<usize>,
     device: String,
     device_bytes: Option<u64>,
     complexity: Option<f64>,
@@ -63,25 +73,38 @@ pub(crate) struct Options {
     agree: Py<PyAny>,
 }
 
-/// A batch, ready to run on a thread of its own.
+/// How many workers take part.
+enum Workers {
+    /// As many as were asked for.
+    Fixed,
+    /// As the part of the time tells in which the function holds the interpreter's lock.
+    ByLock {
+        known: Option<Held>,
+        gate: Arc<Gate>,
+    },
+    /// As batches of one call and of parts took.
+    ByTime { in_parts: bool },
+}
+
+/// A batch, ready to run.
 struct Run {
     source: Arc<Source>,
     cpu: Py<PyAny>,
     gpu: Option<Arc<PyGpu>>,
     options: Options,
     strategy: ExecutionStrategy,
-    pool: RayonCpu,
-    workers: usize,
-    gate: Arc<Gate>,
-    known: Option<Held>,
+    count: usize,
+    workers: Workers,
     /// The interpreter runs without its lock, and that is why all workers take part.
     without_lock: bool,
-    costs: Arc<Costs>,
+    costs: Option<Arc<Costs>>,
     workload: WorkloadProfile,
+    /// How large a task is, is known.
+    is_sized: bool,
     shared: Arc<Shared>,
 }
 
-/// Starts a batch.
+/// Starts a batch, or does it where the calling thread can.
 #[pyfunction]
 pub(crate) fn start(
     py: Python<'_>,
@@ -95,32 +118,52 @@ pub(crate) fn start(
         Ok(strategy) => strategy,
         Err(error) => return Err(invalid(error)?),
     };
-    let source = Arc::new(Source::new(tasks, options.batched)?);
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = cores();
+    let mut source = Source::new(tasks, options.batched)?;
     let has_lock = interpreter_has_lock(py);
-    let (known, watches) = match has_lock && !options.free && cores > 1 {
-        false => (None, false),
-        true => {
-            let known = gate::known(&options.operation);
-            (known, known.is_none())
-        }
+    let (workers, one) = if options.fixed || cores == 1 {
+        (
+            Workers::Fixed,
+            options.workers == 1 || cores == 1 && !options.fixed,
+        )
+    } else if options.batched && gpu.is_none() {
+        let in_parts = ways::in_parts(&options.operation, source.len);
+        (Workers::ByTime { in_parts }, !in_parts)
+    } else if has_lock {
+        let known = gate::known(&options.operation);
+        let gate = match known {
+            None if source.len > 1 => Gate::watching(&options.operation),
+            _ => Gate::open(),
+        };
+        let one = known.is_some_and(Held::takes_one_worker);
+        (Workers::ByLock { known, gate }, one)
+    } else {
+        (Workers::Fixed, false)
     };
-    let workers = match known {
-        Some(held) if held.takes_one_worker() => 1,
-        _ if options.workers == 0 => cores,
+    let one = one || source.len <= 1;
+    let count = match options.workers {
+        _ if one => 1,
+        0 => cores,
         // No more threads than tasks; powers of two, so that there are few pools.
-        _ => (options.workers).min(source.tasks().next_power_of_two().max(cores)),
+        asked => asked.min(source.len.next_power_of_two().max(cores)),
     };
-    let mut workload = WorkloadProfile::from_task_count(source.tasks());
-    let bytes = options.memory_per_task.or_else(|| source.item_bytes(py));
-    workload = workload.with_memory_per_task(bytes.unwrap_or(size_of::<usize>()));
-    workload = workload.with_complexity(options.complexity.unwrap_or(100.0));
-    if let Some(part) = options.parallelization {
-        workload = workload.with_parallelization(part);
+    if options.batched || options.processes {
+        source.in_blocks(&options, count, gpu.is_some());
     }
+    let source = Arc::new(source);
+    let bytes = options.memory_per_task.or_else(|| source.item_bytes(py));
+    let workload = WorkloadProfile::from_task_count(source.tasks())
+        .with_memory_per_task(bytes.unwrap_or(size_of::<usize>()))
+        .with_complexity(options.complexity.unwrap_or(100.0));
+    let workload = match options.parallelization {
+        Some(part) => workload.with_parallelization(part),
+        None => workload,
+    };
     if let Err(error) = workload.check() {
         return Err(invalid(error)?);
     }
+    let shared = Shared::new();
+    let keeps = options.keeps_costs && (gpu.is_some() || options.costs.is_some());
     let gpu = gpu.map(|function| {
         let mut spec = GpuSpec::named(&options.device);
         if let Some(bytes) = options.device_bytes {
@@ -131,73 +174,132 @@ pub(crate) fn start(
             source: Arc::clone(&source),
             spec,
             on_thread: options.timeout.is_some(),
-            is_list: !options.batched,
+            most: match options.batch_size {
+                Some(_) if options.batched => 1,
+                _ => usize::MAX,
+            },
+            checks: options.check > 0.0,
+            is_list: !options.batched && !options.processes,
             raised: Arc::default(),
+            cancel: shared.cancel.clone(),
         })
     });
-    let gate = match watches && source.tasks() > 1 {
-        true => Gate::watching(&options.operation),
-        false => Gate::open(),
-    };
-    let shared = Shared::new();
     let job = Job {
         shared: Arc::clone(&shared),
         tasks: source.len,
     };
     let run = Run {
-        costs: costs(options.costs.as_deref(), options.keeps_costs),
-        pool: workers::pool(workers)?,
+        costs: match (keeps, gpu.is_some()) {
+            (false, false) => None,
+            _ => Some(costs(options.costs.as_deref(), keeps)),
+        },
         source,
         cpu,
         gpu,
         strategy,
+        count,
         workers,
-        gate,
-        known,
-        without_lock: !has_lock && !options.free,
+        without_lock: !has_lock && !options.fixed,
+        is_sized: bytes.is_some(),
         workload,
         shared,
         options,
     };
+    if one && run.options.here && !run.options.shown && run.gpu.is_none() {
+        // As the function would be called without us: on this thread, in its context.
+        run.run(&workers::Here);
+        return Ok(job);
+    }
+    let pool = workers::pool(count)?;
     if workers::is_worker() {
         // Waiting for another thread to use this one's pool would be waiting for itself.
-        py.detach(|| run.run());
+        py.detach(|| run.run(&pool));
     } else {
-        workers::run(move || run.run())?;
+        workers::run(move || run.run(&pool))?;
     }
     Ok(job)
 }
 
+/// Forgets what was learned of an operation in that file, or of all.
+#[pyfunction]
+#[pyo3(signature = (operation, path))]
+pub(crate) fn forget(operation: Option<&str>, path: Option<PathBuf>) {
+    gate::forget(operation);
+    ways::forget(operation);
+    let costs = costs(path.as_deref(), true);
+    let now = SystemTime::now();
+    match operation {
+        Some(operation) => costs.forget(operation, now),
+        None => (costs.operations().iter()).for_each(|operation| costs.forget(operation, now)),
+    }
+}
+
 impl Run {
-    fn run(self) {
-        let outcome = match &self.gpu {
-            Some(gpu) => {
-                let manager = StrategyManager::new(Arc::new(self.pool.clone()), Arc::clone(gpu));
-                self.checked(&manager)
-            }
-            None => self.checked(&StrategyManager::cpu_only(Arc::new(self.pool.clone()))),
+    fn run<C: CpuExecutor + Clone>(self, cpu: &C) {
+        let cpu = Arc::new(cpu.clone());
+        let mut outcome = match &self.gpu {
+            Some(gpu) => self.checked(StrategyManager::new(cpu, Arc::clone(gpu))),
+            None => self.checked(StrategyManager::cpu_only(cpu)),
         };
-        self.gate.end();
-        let held = self.gate.held().or(self.known);
+        let (held, mut count) = match &self.workers {
+            Workers::ByLock { known, gate } => {
+                gate.end();
+                (gate.held().or(*known), self.count)
+            }
+            Workers::Fixed | Workers::ByTime { .. } => (None, self.count),
+        };
+        if held.is_some_and(Held::takes_one_worker) {
+            count = 1;
+        }
+        let mut ways = None;
+        if let (Workers::ByTime { in_parts }, Outcome::All(result)) = (&self.workers, &outcome) {
+            let (name, items) = (&self.options.operation, self.source.len);
+            ways::took(name, items, *in_parts, result.execution_time);
+            ways = ways::known(name, items);
+        }
+        if let Outcome::All(result) = &mut outcome {
+            self.in_items(result);
+        }
         let raised = self.gpu.as_ref().map(|gpu| gpu.take_raised());
-        let is_one = held.is_some_and(Held::takes_one_worker);
+        let nothing = (self.options.batched && self.source.len == 0).then_some(self.cpu);
         let ended = Ended {
             outcome,
             raised: raised.unwrap_or_default(),
             join: self.options.join,
-            held,
-            without_lock: self.without_lock,
-            workers: if is_one { 1 } else { self.workers },
-            block: self.source.block,
+            nothing,
+            source: self.source,
+            how: How {
+                workers: count,
+                held,
+                ways,
+                without_lock: self.without_lock,
+            },
         };
         self.shared.end(ended);
     }
 
-    fn checked<G>(&self, manager: &StrategyManager<RayonCpu, G>) -> Outcome
+    /// Counts items, where a task is several of them.
+    fn in_items(&self, result: &mut ExecutionResult<Output>) {
+        let (block, len) = (self.source.block, self.source.len);
+        result.tasks = len;
+        result.gpu.tasks = (result.gpu.tasks * block).min(len);
+        result.cpu.tasks = len - result.gpu.tasks;
+    }
+
+    fn checked<C, G>(&self, manager: StrategyManager<C, G>) -> Outcome
     where
-        G: breakeven::execute::GpuExecutor<usize, Output>,
+        C: CpuExecutor,
+        G: GpuExecutor<usize, Output>,
     {
-        let manager = manager.clone().with_costs(Arc::clone(&self.costs));
+        let mut manager = match &self.costs {
+            Some(costs) => manager.with_costs(Arc::clone(costs)),
+            None => manager,
+        };
+        if !self.is_sized {
+            // Nothing tells how large the batch is: both sides are measured.
+            let sizes = ProfilingHeuristics::default().with_min_tasks(2);
+            manager = manager.with_heuristics(sizes.with_small_threshold(0));
+        }
         if self.options.check <= 0.0 {
             return self.execute(&manager, Unchecked);
         }
@@ -206,7 +308,6 @@ impl Run {
             rule: Python::attach(|py| self.options.agree.clone_ref(py)),
             relative,
             absolute,
-            block: self.source.block,
         };
         let agree = |gpu: &Output, cpu: &Output| gpu.agrees(cpu, &tolerance);
         match self.options.check >= 1.0 {
@@ -215,20 +316,21 @@ impl Run {
         }
     }
 
-    fn execute<G, V>(&self, manager: &StrategyManager<RayonCpu, G>, verify: V) -> Outcome
+    fn execute<C, G, V>(&self, manager: &StrategyManager<C, G>, verify: V) -> Outcome
     where
-        G: breakeven::execute::GpuExecutor<usize, Output>,
+        C: CpuExecutor,
+        G: GpuExecutor<usize, Output>,
         V: Verify<Output>,
     {
-        let (options, source, gate) = (&self.options, &*self.source, &*self.gate);
+        let (options, source) = (&self.options, &*self.source);
         let policy = match options.fallback {
             part if part >= 1.0 => FallbackPolicy::Allow,
             part if part <= 0.0 => FallbackPolicy::Deny,
             part => FallbackPolicy::Budget(part),
         };
-        let block = source.block;
         let progress = |done: usize, _: usize| {
-            self.shared.done.fetch_max(done * block, Ordering::Relaxed);
+            let done = done * source.block;
+            self.shared.done.fetch_max(done, Ordering::Relaxed);
         };
         let mut batch = manager
             .operation(&options.operation)
@@ -237,43 +339,77 @@ impl Run {
             .timeout(options.timeout.map(seconds))
             .workload(self.workload)
             .cancel(&self.shared.cancel)
-            .progress(&progress)
             .verify(verify);
+        if options.shown {
+            batch = batch.progress(&progress);
+        }
         if let Some(deadline) = options.deadline {
             batch = batch.deadline(seconds(deadline));
         }
         let tasks: Vec<usize> = (0..source.tasks()).collect();
-        let outcome = match (options.batched, options.each) {
-            (true, _) => batch.execute_batches(&tasks, |tasks: &[usize]| {
-                gate.pass(|| self.call_batched(tasks))
+        // Beside a GPU the schedule finds out how much a call of the CPU's is to hold.
+        let takes_one = self.gpu.is_none() || options.batch_size.is_some() || options.processes;
+        let outcome = match (options.batched || options.processes, options.each) {
+            (true, _) if takes_one => batch.execute(&tasks, |task| {
+                let mut outputs = self.call_batched(std::slice::from_ref(task))?;
+                Ok(outputs.pop().expect("one task has one output"))
             }),
-            (false, false) => batch.execute(&tasks, |task| gate.pass(|| self.call(*task))),
+            (true, _) => batch.execute_batches(&tasks, |tasks: &[usize]| self.call_batched(tasks)),
+            (false, false) => batch.execute(&tasks, |task| self.call(*task)),
             (false, true) => {
-                let each = batch.execute_each(&tasks, |task| gate.pass(|| self.call(*task)));
+                let each = batch.execute_each(&tasks, |task| self.call(*task));
                 return each.map_or_else(Outcome::Failed, Outcome::Each);
             }
         };
         outcome.map_or_else(Outcome::Failed, Outcome::All)
     }
 
-    fn call(&self, task: usize) -> PyResult<Output> {
-        Python::attach(|py| {
-            let item = self.source.item(py, task)?;
-            Ok(Output::Own(self.cpu.bind(py).call1((item,))?.unbind()))
+    /// Runs `call` when a worker may.
+    fn pass<R>(&self, call: impl FnOnce() -> R) -> R {
+        match &self.workers {
+            Workers::ByLock { gate, .. } => gate.pass(call),
+            Workers::Fixed | Workers::ByTime { .. } => call(),
+        }
+    }
+
+    fn call(&self, task: usize) -> Result<Output, Raised> {
+        let called = || {
+            Python::attach(|py| {
+                // Ctrl-C between two tasks, where this is the main thread.
+                py.check_signals()?;
+                let item = self.source.item(py, task)?;
+                Ok(Output::Own(self.cpu.bind(py).call1((item,))?.unbind()))
+            })
+        };
+        self.pass(called).map_err(|error| Raised {
+            error,
+            items: task..task + 1,
         })
     }
 
-    fn call_batched(&self, tasks: &[usize]) -> PyResult<Vec<Output>> {
-        let Some(first) = tasks.first() else {
-            return Ok(Vec::new());
+    fn call_batched(&self, tasks: &[usize]) -> Result<Vec<Output>, Raised> {
+        let range = match tasks {
+            [] => return Ok(Vec::new()),
+            [first, ..] => *first..first + tasks.len(),
         };
-        let range = *first..first + tasks.len();
-        Python::attach(|py| {
-            let part = self.source.part(py, range.clone())?;
-            let outputs = self.cpu.bind(py).call1((part,))?;
-            output::split(outputs, tasks.len(), self.source.items(range).len())
-        })
+        let items = self.source.items(range.clone());
+        let called = || {
+            Python::attach(|py| {
+                py.check_signals()?;
+                let part = self.source.part(py, range.clone())?;
+                let outputs = self.cpu.bind(py).call1((part,))?;
+                output::split(outputs, range, &self.source, self.options.check > 0.0)
+            })
+        };
+        self.pass(called).map_err(|error| Raised { error, items })
     }
+}
+
+/// Cores that may be used: looked up once, since that reads files.
+fn cores() -> usize {
+    static CORES: LazyLock<usize> =
+        LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
+    *CORES
 }
 
 fn seconds(seconds: f64) -> Duration {

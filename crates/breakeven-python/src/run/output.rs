@@ -1,57 +1,35 @@
 //! Outputs of tasks, as Python gave them, and how they become one value.
 
-use std::sync::Arc;
+use std::ops::Range;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PySlice};
+use pyo3::types::PyList;
+
+use super::source::{Source, slice};
 
 /// The output of one task.
 pub(super) enum Output {
     /// What a function gave for it.
     Own(Py<PyAny>),
-    /// One of the outputs that a function gave for several tasks.
-    Shared {
-        outputs: Arc<Py<PyAny>>,
-        /// Which of them, counted in tasks.
-        place: usize,
-    },
+    /// A list or an array with those of this task and of all [`Output::Next`] behind it.
+    Part(Py<PyAny>),
+    /// In the part before it.
+    Next,
 }
 
 impl Output {
     /// Whether two outputs are equal within a tolerance, as `breakeven._run.agree` says.
     pub(super) fn agrees(&self, other: &Self, tolerance: &Tolerance) -> bool {
+        let (Self::Own(a) | Self::Part(a), Self::Own(b) | Self::Part(b)) = (self, other) else {
+            return false;
+        };
         Python::attach(|py| {
-            let agree = || -> PyResult<bool> {
-                let (a, b) = (
-                    self.value(py, tolerance.block)?,
-                    other.value(py, tolerance.block)?,
-                );
-                let rule = tolerance.rule.bind(py);
-                rule.call1((a, b, tolerance.relative, tolerance.absolute))?
-                    .extract()
-            };
+            let (relative, absolute) = (tolerance.relative, tolerance.absolute);
+            let agree = tolerance.rule.call1(py, (a, b, relative, absolute));
             // What cannot be compared is not equal.
-            agree().unwrap_or(false)
+            agree.and_then(|agree| agree.extract(py)).unwrap_or(false)
         })
-    }
-
-    /// It, with `block` items of a task.
-    pub(super) fn value<'py>(&self, py: Python<'py>, block: usize) -> PyResult<Bound<'py, PyAny>> {
-        match self {
-            Self::Own(value) => Ok(value.bind(py).clone()),
-            Self::Shared { outputs, place } => {
-                let outputs = outputs.bind(py);
-                let start = place * block;
-                let end = (start + block).min(outputs.len()?);
-                outputs.get_item(PySlice::new(
-                    py,
-                    isize::try_from(start)?,
-                    isize::try_from(end)?,
-                    1,
-                ))
-            }
-        }
     }
 }
 
@@ -60,35 +38,78 @@ pub(super) struct Tolerance {
     pub(super) rule: Py<PyAny>,
     pub(super) relative: f64,
     pub(super) absolute: f64,
-    /// Items of a task.
-    pub(super) block: usize,
 }
 
-/// The outputs of `tasks` tasks that a function gave together, `items` of them, one by one.
+/// The outputs that a function gave together for so many tasks: one part, or one for each
+/// (`apart`).
 pub(super) fn split(
     outputs: Bound<'_, PyAny>,
-    tasks: usize,
-    items: usize,
+    range: Range<usize>,
+    source: &Source,
+    apart: bool,
 ) -> PyResult<Vec<Output>> {
-    let found = outputs.len().map_err(|_| {
-        PyTypeError::new_err(format!(
-            "a function of a whole batch must return a list or an array with one output per item, \
-             not {}",
-            kind_of(&outputs)
-        ))
-    })?;
+    let expected = "a function of a whole batch must return a list or an array with one output \
+                    per item";
+    if !is_several(&outputs)? {
+        let message = format!("{expected}, not {}", kind_of(&outputs));
+        return Err(PyTypeError::new_err(message));
+    }
+    let (found, items) = (outputs.len()?, source.items(range.clone()).len());
     if found != items {
-        return Err(PyValueError::new_err(format!(
-            "{found} outputs of {items} items; a function of a whole batch must return one output \
-             for each, in their order"
+        let message = format!("{found} outputs of {items} items; {expected}, in their order");
+        return Err(PyValueError::new_err(message));
+    }
+    if apart {
+        let part = |task: usize| {
+            let start = (task - range.start) * source.block;
+            let end = (start + source.block).min(items);
+            Ok(Output::Part(slice(&outputs, start..end)?.unbind()))
+        };
+        return range.clone().map(part).collect();
+    }
+    let mut parts: Vec<Output> = range.map(|_| Output::Next).collect();
+    if let Some(first) = parts.first_mut() {
+        *first = Output::Part(outputs.unbind());
+    }
+    Ok(parts)
+}
+
+/// True for what holds outputs in order: not a mapping, a set, a text, or a coroutine that
+/// nobody awaits.
+fn is_several(outputs: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if outputs.hasattr("shape")? {
+        return Ok(true);
+    }
+    if outputs.hasattr("cr_frame")? {
+        // Else Python warns that it was never awaited.
+        outputs.call_method0("close")?;
+    }
+    let is_other = outputs.hasattr("keys")?
+        || outputs.hasattr("isdisjoint")?
+        || outputs.hasattr("capitalize")?;
+    Ok(!is_other && outputs.hasattr("__iter__")?)
+}
+
+/// The outputs of several single tasks, one for each, as a GPU's function gave them.
+pub(super) fn single(outputs: Bound<'_, PyAny>) -> PyResult<Vec<Output>> {
+    if !is_several(&outputs)? {
+        return Err(PyTypeError::new_err(format!(
+            "gpu must return a list or an array with one output per task, not {}",
+            kind_of(&outputs)
         )));
     }
-    let outputs = Arc::new(outputs.unbind());
-    let place = |place| Output::Shared {
-        outputs: Arc::clone(&outputs),
-        place,
+    // Python's own numbers, as those of a list.
+    let is_flat = outputs
+        .getattr("ndim")
+        .and_then(|ndim| ndim.extract::<usize>());
+    let outputs = match is_flat {
+        Ok(1) if outputs.hasattr("tolist")? => outputs.call_method0("tolist")?,
+        _ => outputs,
     };
-    Ok((0..tasks).map(place).collect())
+    let outputs = outputs.try_iter()?;
+    outputs
+        .map(|output| Ok(Output::Own(output?.unbind())))
+        .collect()
 }
 
 fn kind_of(value: &Bound<'_, PyAny>) -> String {
@@ -103,24 +124,16 @@ pub(super) fn join<'py>(
     outputs: Vec<Output>,
     joined: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mut parts: Vec<Arc<Py<PyAny>>> = Vec::new();
-    let mut own = Vec::new();
+    let (mut parts, mut own) = (Vec::new(), Vec::new());
     for output in outputs {
         match output {
             Output::Own(value) => own.push(value),
-            Output::Shared { outputs, place } => {
-                if place == 0 {
-                    parts.push(outputs);
-                }
-            }
+            Output::Part(outputs) => parts.push(outputs),
+            Output::Next => {}
         }
     }
     if parts.is_empty() {
         return Ok(PyList::new(py, own)?.into_any());
     }
-    if let [part] = &parts[..] {
-        return Ok(part.bind(py).clone());
-    }
-    let parts = parts.iter().map(|part| part.bind(py));
     joined.call1((PyList::new(py, parts)?,))
 }

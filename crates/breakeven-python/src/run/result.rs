@@ -1,22 +1,41 @@
 //! What came of a batch, for Python.
 
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
 use breakeven::execute::{ExecuteError, ExecutionResult, Stop, TaskError};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyListMethods};
+use pyo3::types::{PyList, PyListMethods, PyType};
 
 use super::gate::Held;
 use super::output::{Output, join};
+use super::source::Source;
 use crate::errors;
+
+/// What the CPU's function raised, and the items that it had.
+#[derive(Debug)]
+pub(super) struct Raised {
+    pub(super) error: PyErr,
+    pub(super) items: Range<usize>,
+}
+
+impl fmt::Display for Raised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
 
 /// What came of a batch.
 pub(super) enum Outcome {
     /// Every task has an output.
     All(ExecutionResult<Output>),
     /// Every task has an output or an error of its own.
-    Each(ExecutionResult<Result<Output, TaskError<PyErr>>>),
+    Each(ExecutionResult<Result<Output, TaskError<Raised>>>),
     /// There are no outputs.
-    Failed(ExecuteError<PyErr>),
+    Failed(ExecuteError<Raised>),
 }
 
 /// A batch that has ended.
@@ -26,14 +45,23 @@ pub(super) struct Ended {
     pub(super) raised: Vec<PyErr>,
     /// Joins outputs that were given together.
     pub(super) join: Py<PyAny>,
-    /// What is known of the CPU's function, where it was asked.
+    /// The function of a batch without items.
+    pub(super) nothing: Option<Py<PyAny>>,
+    pub(super) source: Arc<Source>,
+    pub(super) how: How,
+}
+
+/// How the CPU's function was called.
+#[derive(Clone, Copy, Default)]
+pub(super) struct How {
+    /// Workers that could take part.
+    pub(super) workers: usize,
+    /// What is known of its use of the interpreter's lock, where it was asked.
     pub(super) held: Option<Held>,
+    /// What one call of all items took, and parts on all workers.
+    pub(super) ways: Option<(Duration, Option<Duration>)>,
     /// All workers took part because the interpreter has no lock, or has it off.
     pub(super) without_lock: bool,
-    /// Workers of the CPU.
-    pub(super) workers: usize,
-    /// Items of a task.
-    pub(super) block: usize,
 }
 
 /// All outputs of a batch, and how they came about.
@@ -41,39 +69,52 @@ pub(super) struct Ended {
 pub(crate) struct PyExecutionResult {
     outputs: Py<PyAny>,
     errors: Py<PyList>,
-    held: Option<Held>,
-    without_lock: bool,
-    workers: usize,
+    how: How,
     result: ExecutionResult<()>,
 }
 
 impl Ended {
     /// The result, or the exception that stands for the error.
     pub(super) fn into_python(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        // Ctrl-C and `sys.exit` are no device's errors.
+        let exits = |error: &&PyErr| !error.is_instance_of::<PyException>(py);
+        if let Some(error) = self.raised.iter().find(exits) {
+            return Err(error.clone_ref(py));
+        }
         let (outputs, result) = match self.outcome {
             Outcome::All(result) => {
                 let (outputs, result) = result.into_outputs();
-                (join(py, outputs, self.join.bind(py))?, result)
+                let outputs = match &self.nothing {
+                    // An array without items rather than a list, where the function gives one.
+                    Some(function) => (self.source.part(py, 0..0))
+                        .and_then(|part| function.bind(py).call1((part,)))
+                        .unwrap_or_else(|_| PyList::empty(py).into_any()),
+                    None => join(py, outputs, self.join.bind(py))?,
+                };
+                (outputs, result)
             }
             Outcome::Each(result) => {
                 let (outputs, result) = result.into_outputs();
                 let list = PyList::empty(py);
-                for (index, output) in outputs.into_iter().enumerate() {
+                for output in outputs {
                     match output {
-                        Ok(output) => list.append(output.value(py, 1)?)?,
-                        Err(error) => list.append(task_error(py, index, error)?.into_value(py))?,
+                        Ok(Output::Own(value) | Output::Part(value)) => list.append(value)?,
+                        Ok(Output::Next) => {}
+                        Err(error) => {
+                            list.append(task_error(py, list.len(), error)?.into_value(py))?
+                        }
                     }
                 }
                 (list.into_any(), result)
             }
-            Outcome::Failed(error) => return Err(failed(py, error, self.raised, self.block)?),
+            Outcome::Failed(error) => {
+                return Err(failed(py, error, self.raised, self.source.block)?);
+            }
         };
         let made = PyExecutionResult {
             outputs: outputs.unbind(),
             errors: PyList::new(py, self.raised.iter().map(|error| error.value(py)))?.unbind(),
-            held: self.held,
-            without_lock: self.without_lock,
-            workers: self.workers,
+            how: self.how,
             result,
         };
         Ok(Py::new(py, made)?.into_any())
@@ -90,9 +131,10 @@ impl PyExecutionResult {
         Self {
             outputs: output.unbind(),
             errors: PyList::empty(py).unbind(),
-            held: None,
-            without_lock: false,
-            workers: rayon::current_num_threads(),
+            how: How {
+                workers: rayon::current_num_threads(),
+                ..How::default()
+            },
             result,
         }
     }
@@ -100,6 +142,12 @@ impl PyExecutionResult {
 
 #[pymethods]
 impl PyExecutionResult {
+    /// `ExecutionResult[T]`, for annotations.
+    #[classmethod]
+    fn __class_getitem__(class: &Bound<'_, PyType>, _of: &Bound<'_, PyAny>) -> Py<PyType> {
+        class.clone().unbind()
+    }
+
     /// One per task, in their order: a list, or what a function of a whole batch gave.
     #[getter]
     fn outputs(&self, py: Python<'_>) -> Py<PyAny> {
@@ -116,13 +164,13 @@ impl PyExecutionResult {
     /// where it was not measured.
     #[getter]
     fn gil_held(&self) -> Option<f64> {
-        self.held.map(|held| held.part)
+        self.how.held.map(|held| held.part)
     }
 
     /// Workers of the CPU that could take part.
     #[getter]
     fn workers(&self) -> usize {
-        self.workers
+        self.how.workers
     }
 
     /// The operation's name.
@@ -198,39 +246,51 @@ impl PyExecutionResult {
     /// What ran where, why, predicted and actual, as text.
     fn explain(&self) -> String {
         let mut text = self.result.explain().to_string();
+        if let Some(python) = self.how.explain() {
+            if !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text += &format!("python: {python}\n");
+        }
+        text
+    }
+}
+
+impl How {
+    fn explain(self) -> Option<String> {
         let workers = match self.workers {
             1 => "1 thread".to_owned(),
             more => format!("{more} threads"),
         };
-        let python = match self.held {
-            None if self.without_lock => {
-                format!("the interpreter's lock was off when the batch began: {workers}")
-            }
-            None => return text,
-            Some(Held { part, watched }) => {
-                let (percent, ms) = (part * 100.0, watched.as_millis());
-                let all = match self.workers {
-                    1 => "; with workers=\"processes\" it would run on all cores",
-                    _ => "",
-                };
-                format!(
-                    "the CPU's function held the interpreter's lock {percent:.0} % of the {ms} ms \
-                     that it was watched: {workers}{all}"
-                )
-            }
-        };
-        if !text.ends_with('\n') {
-            text.push('\n');
+        if let Some(Held { part, watched }) = self.held {
+            let (percent, ms) = (part * 100.0, watched.as_millis());
+            let all = match self.workers {
+                1 => "; with workers=\"processes\" it would run on all cores",
+                _ => "",
+            };
+            return Some(format!(
+                "the CPU's function held the interpreter's lock {percent:.0} % of the {ms} ms that \
+                 it was watched: {workers}{all}"
+            ));
         }
-        text += &format!("python: {python}\n");
-        text
+        if let Some((one, parts)) = self.ways {
+            let parts = parts.map_or("not yet measured".to_owned(), |parts| {
+                format!("{parts:.2?}")
+            });
+            return Some(format!(
+                "a batch of about this size takes {one:.2?} as one call, in parts on all threads \
+                 {parts}: {workers}"
+            ));
+        }
+        let text = format!("the interpreter's lock was off when the batch began: {workers}");
+        self.without_lock.then_some(text)
     }
 }
 
 /// What a batch failed with.
 fn failed(
     py: Python<'_>,
-    error: ExecuteError<PyErr>,
+    error: ExecuteError<Raised>,
     raised: Vec<PyErr>,
     block: usize,
 ) -> PyResult<PyErr> {
@@ -260,11 +320,23 @@ fn failed(
     })
 }
 
-/// The exception of one task, with what its function raised as the cause.
-fn task_error(py: Python<'_>, index: usize, error: TaskError<PyErr>) -> PyResult<PyErr> {
-    let made = errors::task(py, index, &error.to_string())?;
-    if let TaskError::Failed(cause) = error {
-        made.set_cause(py, Some(cause));
+/// The exception of one task, or of those that were done in one call, with what its function
+/// raised as the cause.
+fn task_error(py: Python<'_>, index: usize, error: TaskError<Raised>) -> PyResult<PyErr> {
+    let message = error.to_string();
+    let TaskError::Failed(Raised { error, items }) = error else {
+        return errors::task(py, index, index + 1, &message);
+    };
+    if !error.is_instance_of::<PyException>(py) {
+        return Ok(error);
     }
+    // One of several tasks that were sent to a process together.
+    let place = error.value(py).getattr("__breakeven_place__");
+    let (first, end) = match place.and_then(|place| place.extract::<usize>()) {
+        Ok(place) => (items.start + place, items.start + place + 1),
+        Err(_) => (items.start, items.end),
+    };
+    let made = errors::task(py, first, end, &message)?;
+    made.set_cause(py, Some(error));
     Ok(made)
 }

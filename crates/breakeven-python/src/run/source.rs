@@ -1,15 +1,23 @@
-//! The tasks of a batch as Python has them: a list, a tuple, or anything that is indexed
-//! along its first dimension, such as an array.
+//! The items of a batch as Python has them: a list, an array, a table, or anything that is
+//! indexed by numbers or can be iterated.
 
 use std::ops::Range;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyListMethods, PySlice, PyTuple, PyTupleMethods};
+use pyo3::types::{PyBytes, PyList, PyListMethods, PySlice, PyTuple, PyTupleMethods};
+
+use super::Options;
 
 /// Most tasks of a batch: more items than this are taken in blocks, so that what is kept
 /// of each task stays small beside the items.
 const MOST_TASKS: usize = 1 << 20;
+
+/// Messages to each process: so that they end together, and few enough to cost little.
+const MESSAGES_A_PROCESS: usize = 16;
+
+/// Items that are looked at to find out how large one is.
+const SAMPLE: usize = 16;
 
 /// Items to work on. A part of them is a view, where what holds them gives views.
 pub(super) struct Source {
@@ -21,44 +29,59 @@ pub(super) struct Source {
     pub(super) block: usize,
 }
 
-#[derive(Clone, Copy)]
 enum Kind {
     List,
     Tuple,
     /// Indexed by numbers and slices.
-    Indexed,
+    Array,
+    /// Rows by slices alone, of this.
+    Table(Py<PyAny>),
+    /// Indexed by numbers alone.
+    Numbered,
 }
 
 impl Source {
-    /// Those items; a task is one of them unless a function takes several (`batched`) and
-    /// there are very many.
+    /// Those items, each a task.
     pub(super) fn new(items: &Bound<'_, PyAny>, batched: bool) -> PyResult<Self> {
-        let (items, kind) = if items.is_instance_of::<PyList>() {
-            (items.clone(), Kind::List)
-        } else if items.is_instance_of::<PyTuple>() {
-            (items.clone(), Kind::Tuple)
-        } else if is_indexed(items)? {
-            (items.clone(), Kind::Indexed)
-        } else {
-            let list = PyList::empty(items.py());
-            for item in items.try_iter()? {
-                list.append(item?)?;
+        let (items, kind) = match Kind::of(items)? {
+            Some(kind) => (items.clone(), kind),
+            None => {
+                let list = PyList::empty(items.py());
+                for item in items.try_iter()? {
+                    list.append(item?)?;
+                }
+                (list.into_any(), Kind::List)
             }
-            (list.into_any(), Kind::List)
         };
-        let len = items.len()?;
-        let block = if batched {
-            len.div_ceil(MOST_TASKS).max(1)
-        } else {
-            1
-        };
-        let items = items.unbind();
+        if matches!(kind, Kind::Table(_)) && !batched {
+            return Err(refused(
+                &items,
+                "rows come in blocks, as tables: give batched=True and a function of a table, or \
+                 the rows as a list",
+            ));
+        }
         Ok(Self {
-            items,
+            len: items.len()?,
+            items: items.unbind(),
             kind,
-            len,
-            block,
+            block: 1,
         })
+    }
+
+    /// Makes tasks of so many items for a function that takes several, which so many workers
+    /// call.
+    pub(super) fn in_blocks(&mut self, options: &Options, workers: usize, has_gpu: bool) {
+        let parts = if options.processes {
+            workers.saturating_mul(MESSAGES_A_PROCESS)
+        } else {
+            workers
+        };
+        let block = match options.batch_size {
+            Some(size) => size,
+            None if has_gpu && !options.processes => options.min_batch.unwrap_or(1),
+            None => (self.len.div_ceil(parts)).max(options.min_batch.unwrap_or(1)),
+        };
+        self.block = block.max(self.len.div_ceil(MOST_TASKS)).max(1);
     }
 
     /// How many tasks there are.
@@ -77,7 +100,7 @@ impl Source {
         match self.kind {
             Kind::List => items.cast::<PyList>()?.get_item(index),
             Kind::Tuple => items.cast::<PyTuple>()?.get_item(index),
-            Kind::Indexed => items.get_item(index),
+            Kind::Array | Kind::Table(_) | Kind::Numbered => items.get_item(index),
         }
     }
 
@@ -88,10 +111,15 @@ impl Source {
         tasks: Range<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (items, range) = (self.items.bind(py), self.items(tasks));
+        if let Kind::Numbered = self.kind {
+            let items = range.map(|index| items.get_item(index));
+            let items: PyResult<Vec<_>> = items.collect();
+            return Ok(PyList::new(py, items?)?.into_any());
+        }
         if range == (0..self.len) {
             return Ok(items.clone());
         }
-        match self.kind {
+        match &self.kind {
             Kind::List => {
                 let list = items.cast::<PyList>()?;
                 Ok(list.get_slice(range.start, range.end).into_any())
@@ -100,36 +128,104 @@ impl Source {
                 let tuple = items.cast::<PyTuple>()?;
                 Ok(tuple.get_slice(range.start, range.end).into_any())
             }
-            Kind::Indexed => {
-                let end = |end: usize| isize::try_from(end).unwrap_or(isize::MAX);
-                items.get_item(PySlice::new(py, end(range.start), end(range.end), 1))
-            }
+            Kind::Table(rows) => slice(rows.bind(py), range),
+            Kind::Array | Kind::Numbered => slice(items, range),
         }
     }
 
-    /// Bytes of an item, where the items are an array that says so.
+    /// Bytes of a task, where what holds the items says so, or arrays among them do.
     pub(super) fn item_bytes(&self, py: Python<'_>) -> Option<usize> {
-        let bytes = self.items.bind(py).getattr("nbytes").ok()?;
-        let bytes: usize = bytes.extract().ok()?;
-        Some(bytes.div_ceil(self.len.max(1)) * self.block)
+        let items = self.items.bind(py);
+        if let Some(bytes) = bytes_of(items) {
+            return Some(bytes.div_ceil(self.len.max(1)).saturating_mul(self.block));
+        }
+        if !matches!(self.kind, Kind::List | Kind::Tuple) || self.len == 0 {
+            return None;
+        }
+        let step = self.len.div_ceil(SAMPLE);
+        let sizes = (0..self.len).step_by(step);
+        let sizes: Option<Vec<usize>> = sizes
+            .map(|index| bytes_of(&self.item(py, index).ok()?))
+            .collect();
+        let sizes = sizes?;
+        let sum = sizes
+            .iter()
+            .fold(0_usize, |sum, size| sum.saturating_add(*size));
+        Some(sum.div_ceil(sizes.len()).saturating_mul(self.block))
     }
 }
 
-/// True for what has a length and is indexed by numbers from 0 and by slices. A mapping is
-/// not, nor is a text, whose parts are hardly anybody's tasks.
-fn is_indexed(items: &Bound<'_, PyAny>) -> PyResult<bool> {
-    for (name, instead) in [("keys", "list(tasks.items())"), ("encode", "[tasks]")] {
-        if items.hasattr(name)? && !items.hasattr("shape")? {
-            let kind = items.get_type().name()?;
-            return Err(PyTypeError::new_err(format!(
-                "tasks: a {kind} is not a list of tasks; give a list or an array, such as {instead}"
-            )));
+/// Those of the items, as what holds them gives them.
+pub(super) fn slice<'py>(
+    items: &Bound<'py, PyAny>,
+    range: Range<usize>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (start, end) = (isize::try_from(range.start)?, isize::try_from(range.end)?);
+    items.get_item(PySlice::new(items.py(), start, end, 1))
+}
+
+/// Bytes of an array, a tensor, a table or a buffer; None of anything else, whose size says
+/// nothing of the work.
+fn bytes_of(items: &Bound<'_, PyAny>) -> Option<usize> {
+    if let Ok(bytes) = items.cast::<PyBytes>() {
+        return Some(bytes.as_bytes().len());
+    }
+    if let Ok(bytes) = items.getattr("nbytes") {
+        return bytes.extract().ok();
+    }
+    let one: usize = items.call_method0("element_size").ok()?.extract().ok()?;
+    let count: usize = items.call_method0("nelement").ok()?.extract().ok()?;
+    Some(one.saturating_mul(count))
+}
+
+fn refused(items: &Bound<'_, PyAny>, instead: &str) -> PyErr {
+    let kind = items.get_type().name();
+    let kind = kind.map_or_else(|_| "this".to_owned(), |kind| format!("a {kind}"));
+    PyTypeError::new_err(format!("tasks: {kind} is not a list of tasks; {instead}"))
+}
+
+impl Kind {
+    /// How parts are taken of that; None for what is to be made a list. A mapping is refused,
+    /// and a text, whose letters are hardly anybody's tasks.
+    fn of(items: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        if items.is_instance_of::<PyList>() {
+            return Ok(Some(Self::List));
         }
+        if items.is_instance_of::<PyTuple>() {
+            return Ok(Some(Self::Tuple));
+        }
+        if items.hasattr("iloc")? {
+            return Ok(Some(Self::Table(items.getattr("iloc")?.unbind())));
+        }
+        // Tables of Arrow and Polars; their arrays and series have no columns.
+        if items.hasattr("schema")? && items.hasattr("shape")? {
+            return Ok(Some(Self::Table(items.clone().unbind())));
+        }
+        let has_shape = items.hasattr("shape")?;
+        for (name, instead) in [("keys", "list(tasks.items())"), ("encode", "[tasks]")] {
+            if !has_shape && items.hasattr(name)? {
+                let instead = format!("give a list or an array, such as {instead}");
+                return Err(refused(items, &instead));
+            }
+        }
+        if !items.hasattr("__getitem__")? || !items.hasattr("__len__")? {
+            return Ok(None);
+        }
+        // What has a middle that is slow to reach (`collections.deque`) is made a list.
+        if items.hasattr("appendleft")? {
+            return Ok(None);
+        }
+        let is_array = has_shape || items.hasattr("__array__")? || has_slices(items)?;
+        Ok(Some(if is_array {
+            Self::Array
+        } else {
+            Self::Numbered
+        }))
     }
-    if items.hasattr("iloc")? {
-        return Err(PyTypeError::new_err(
-            "tasks: a pandas object; give its values as an array: tasks.to_numpy()",
-        ));
-    }
-    Ok(items.hasattr("__getitem__")? && items.hasattr("__len__")?)
+}
+
+/// Of the types that are known to give their own kind for a slice: ranges, buffers, Arrow's.
+fn has_slices(items: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let module: String = items.get_type().getattr("__module__")?.extract()?;
+    Ok(matches!(module.as_str(), "builtins" | "array") || module.starts_with("pyarrow"))
 }

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, mpsc};
 
-use breakeven::execute::RayonCpu;
+use breakeven::execute::{CpuExecutor, Leaf, Portion, RayonCpu};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -43,6 +43,29 @@ fn start(name: String, body: impl FnOnce() + Send + 'static) -> std::io::Result<
     };
     std::thread::Builder::new().name(name).spawn(attached)?;
     Ok(())
+}
+
+/// The calling thread as the only worker.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Here;
+
+impl CpuExecutor for Here {
+    fn workers(&self) -> usize {
+        1
+    }
+
+    fn all(&self, portion: Portion<'_>) {
+        portion.run();
+    }
+
+    fn run(
+        &self,
+        _: usize,
+        leaf: &(dyn Fn() -> Leaf + Sync),
+        body: &mut dyn FnMut(&(dyn Fn() + Sync)),
+    ) {
+        body(&|| while !matches!(leaf(), Leaf::Idle) {});
+    }
 }
 
 /// So many workers.
