@@ -8,6 +8,7 @@ import contextlib
 import contextvars
 import functools
 import hashlib
+import itertools
 import os
 import pickle
 import sys
@@ -167,24 +168,44 @@ def run(
             are of different kinds.
         KeyboardInterrupt: At Ctrl-C, when the tasks under way have ended.
     """
-    asked = _asked(locals())
-    with contextlib.ExitStack() as stack:
-        if workers == "processes":
-            asked["cpu"] = _processes(cpu, asked)
-        job = _breakeven.start(tasks, asked.pop("cpu"), asked.pop("gpu"), asked)
-        if not job.wait(0.0):
-            show = stack.enter_context(_shown(progress, asked["operation"], job.tasks))
-            try:
-                while not job.wait(_LOOK):
-                    show(job.done)
+    return _ended(_waited(tasks, _asked(locals()), progress))
+
+
+def _waited(tasks: Any, asked: dict[str, Any], progress: Progress) -> ExecutionResult[Any]:
+    """The result of a batch, which ends early where Ctrl-C or ``progress`` raise."""
+    job = _started(tasks, asked)
+    if job.wait(0.0):
+        return _result(job, asked)
+    try:
+        with _shown(progress, asked["operation"], job.tasks) as show:
+            while not job.wait(_LOOK):
                 show(job.done)
-            except BaseException:
-                # Ctrl-C, or what a progress function raised: no task is left running.
-                job.cancel()
-                while not job.wait(_LOOK):
-                    pass
-                raise
-    return _ended(job, asked)
+            show(job.done)
+    except BaseException:
+        # Ctrl-C, or what a progress function raised: no task is left running.
+        job.cancel()
+        while not job.wait(_LOOK):
+            pass
+        raise
+    return _result(job, asked)
+
+
+def _started(tasks: Any, asked: dict[str, Any]) -> _breakeven.Job:
+    cpu = asked["cpu"]
+    if asked["pools"]:
+        cpu = _processes(cpu, asked)
+    return _breakeven.start(tasks, cpu, asked["gpu"], asked)
+
+
+def _result(job: _breakeven.Job, asked: dict[str, Any]) -> ExecutionResult[Any]:
+    result = job.result()
+    if asked["processes"]:
+        for index, output in enumerate(result.outputs):
+            if type(output) is _Failed:
+                error = TaskError(index, str(output.error))
+                error.__cause__ = output.error
+                result.outputs[index] = error
+    return result
 
 
 async def run_async(
@@ -200,9 +221,7 @@ async def run_async(
     asked = _asked({**_DEFAULTS, **known, "cpu": cpu, "gpu": gpu})
     asked["here"] = False
     loop = asyncio.get_running_loop()
-    if options.get("workers") == "processes":
-        asked["cpu"] = _processes(cpu, asked)
-    job = _breakeven.start(tasks, asked.pop("cpu"), asked.pop("gpu"), asked)
+    job = _started(tasks, asked)
     ended = asyncio.Event()
 
     def tell() -> None:
@@ -222,7 +241,7 @@ async def run_async(
         while not job.wait(0.0):
             await asyncio.sleep(0.001)
         raise
-    return _ended(job, asked)
+    return _ended(_result(job, asked))
 
 
 def forget(operation: Optional[str] = None, *, costs: Costs = None) -> None:
@@ -286,9 +305,11 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
         "operation": given["operation"] or _name(cpu),
         "strategy": given["strategy"],
         "batched": batched,
+        "pools": processes,
         "processes": processes and not batched,
         "each": each and not processes,
         "return_exceptions": each,
+        "context": contextvars.copy_context() or None,
         "workers": workers if isinstance(workers, int) else 0,
         "fixed": workers is not None,
         "here": True,
@@ -308,6 +329,7 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
         "costs": os.fspath(costs) if costs else None,
         "keeps_costs": costs is not False,
         "join": _listed if processes and not batched else _join,
+        "one_type": _one_type,
         "agree": _agree,
     }
 
@@ -342,9 +364,7 @@ def _code_hash(code: types.CodeType) -> str:
 
 
 def _carried(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The function as it would run on the caller's thread: with its context variables, and
-    with what PyTorch and NumPy before 2.0 keep for each thread."""
-    context = contextvars.copy_context()
+    """The function with what PyTorch, and NumPy before 2.0, keep for each thread."""
     enter: list[Callable[[], contextlib.AbstractContextManager[Any]]] = []
     torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
     if torch is not None and not torch.is_grad_enabled():
@@ -354,14 +374,14 @@ def _carried(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         enter.append(functools.partial(torch.cuda.device, torch.cuda.current_device()))
     if numpy is not None and numpy.__version__ < "2" and numpy.geterr() != _NUMPY_ERRORS:
         enter.append(functools.partial(numpy.errstate, **numpy.geterr()))
-    if not context and not enter:
+    if not enter:
         return function
 
     def called(part: Any) -> Any:
         with contextlib.ExitStack() as stack:
             for each in enter:
                 stack.enter_context(each())
-            return context.copy().run(function, part)
+            return function(part)
 
     return called
 
@@ -433,6 +453,38 @@ def _disagree(kinds: Any) -> None:
     )
 
 
+def _one_type(outputs: list[Any], by_gpu: list[bool]) -> list[Any]:
+    """Outputs of single tasks, so that their type does not say where a task ran: numbers are
+    Python's own, arrays of a GPU's library are the host's."""
+    by_cpu = [not by for by in by_gpu]
+    numpy = sys.modules["numpy"]
+    for _ in range(2):
+        kinds = [_kinds(itertools.compress(outputs, by)) for by in (by_cpu, by_gpu)]
+        if not any(issubclass(kind, numpy.generic) for kind, _ in kinds[0] | kinds[1]):
+            if kinds[0] <= kinds[1] or kinds[0] & kinds[1]:
+                return outputs
+            if not all(hasattr(output, "shape") for output in outputs):
+                break
+        outputs = [
+            output.item() if isinstance(output, numpy.generic)
+            else _on_host(output) if hasattr(output, "shape") else output
+            for output in outputs
+        ]
+    words = (
+        " or ".join(sorted(f"{kind.__name__} {dtype}".strip() for kind, dtype in each))
+        for each in kinds
+    )
+    raise InvalidError("cpu gives {}, gpu {}; let both give the same".format(*words))
+
+
+def _kinds(given: Iterator[Any]) -> set[tuple[type, str]]:
+    outputs = list(given)
+    kinds = set(map(type, outputs))
+    if not any(hasattr(kind, "dtype") for kind in kinds):
+        return {(kind, "") for kind in kinds}
+    return {(type(output), str(getattr(output, "dtype", ""))) for output in outputs}
+
+
 def _listed(parts: list[Any]) -> list[Any]:
     """The outputs of processes as one list."""
     return [item for part in parts for item in (part if type(part) is list else part.tolist())]
@@ -461,9 +513,8 @@ def _agree(gpu: Any, cpu: Any, relative: float, absolute: float) -> bool:
     return bool(numpy.array_equal(gpu, cpu))
 
 
-def _ended(job: _breakeven.Job, asked: dict[str, Any]) -> ExecutionResult[Any]:
-    """What came of a batch; warns of what the CPU did in the GPU's place."""
-    result = job.result()
+def _ended(result: ExecutionResult[T]) -> ExecutionResult[T]:
+    """Warns of what the CPU did in the GPU's place."""
     if result.fallback_occurred:
         known = result.to_dict()
         fallen, tasks = known["fallback"]["tasks"], known["tasks"]
@@ -474,12 +525,6 @@ def _ended(job: _breakeven.Job, asked: dict[str, Any]) -> ExecutionResult[Any]:
             FallbackWarning,
             stacklevel=3,
         )
-    if asked["processes"]:
-        for index, output in enumerate(result.outputs):
-            if type(output) is _Failed:
-                error = TaskError(index, str(output.error))
-                error.__cause__ = output.error
-                result.outputs[index] = error
     return result
 
 

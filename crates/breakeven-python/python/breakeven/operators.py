@@ -51,7 +51,7 @@ def run(
     strategy: str = "auto",
     device: Optional[str] = None,
     operation: Optional[str] = None,
-) -> ExecutionResult:
+) -> ExecutionResult[Any]:
     """Runs an operator on a batch, wherever it pays; ``operator(*inputs)`` is its output alone.
 
     Args:

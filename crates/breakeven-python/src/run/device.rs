@@ -14,6 +14,7 @@ use pyo3::exceptions::{
 };
 use pyo3::prelude::*;
 
+use super::UserFunction;
 use super::output::{Output, single, split};
 use super::source::Source;
 use super::workers;
@@ -25,7 +26,7 @@ const MOST_ERRORS: usize = 16;
 /// The GPU's function, and the device that it drives.
 #[derive(Clone)]
 pub(super) struct PyGpu {
-    pub(super) function: Arc<Py<PyAny>>,
+    pub(super) function: Arc<UserFunction>,
     pub(super) source: Arc<Source>,
     pub(super) spec: GpuSpec,
     /// The function may be given up while it runs: it has a thread of its own.
@@ -55,7 +56,7 @@ impl PyGpu {
             let range = tasks[0]..tasks[0] + tasks.len();
             let outputs = Python::attach(|py| {
                 let part = self.source.part(py, range.clone())?;
-                let outputs = self.function.bind(py).call1((part,))?;
+                let outputs = self.function.call(py, part)?;
                 match self.is_list {
                     true => single(outputs),
                     false => split(outputs, range, &self.source, self.checks),

@@ -69,7 +69,10 @@ pub(crate) struct Options {
     tolerance: (f64, f64),
     costs: Option<PathBuf>,
     keeps_costs: bool,
+    /// The caller's context variables, if it has any.
+    context: Option<Py<PyAny>>,
     join: Py<PyAny>,
+    one_type: Py<PyAny>,
     agree: Py<PyAny>,
 }
 
@@ -86,10 +89,30 @@ enum Workers {
     ByTime { in_parts: bool },
 }
 
+/// A function of the user's, which runs in its caller's context.
+struct UserFunction {
+    function: Py<PyAny>,
+    context: Option<Py<PyAny>>,
+}
+
+impl UserFunction {
+    fn call<'py>(&self, py: Python<'py>, part: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let function = self.function.bind(py);
+        match &self.context {
+            // A context is one thread's at a time.
+            Some(context) => {
+                let own = context.bind(py).call_method0("copy")?;
+                own.call_method1("run", (function, part))
+            }
+            None => function.call1((part,)),
+        }
+    }
+}
+
 /// A batch, ready to run.
 struct Run {
     source: Arc<Source>,
-    cpu: Py<PyAny>,
+    function: UserFunction,
     gpu: Option<Arc<PyGpu>>,
     options: Options,
     strategy: ExecutionStrategy,
@@ -163,6 +186,12 @@ pub(crate) fn start(
         return Err(invalid(error)?);
     }
     let shared = Shared::new();
+    let context = |py| {
+        options
+            .context
+            .as_ref()
+            .map(|context| context.clone_ref(py))
+    };
     let keeps = options.keeps_costs && (gpu.is_some() || options.costs.is_some());
     let gpu = gpu.map(|function| {
         let mut spec = GpuSpec::named(&options.device);
@@ -170,7 +199,10 @@ pub(crate) fn start(
             spec.memory_bytes = Fact::Known(bytes);
         }
         Arc::new(PyGpu {
-            function: Arc::new(function),
+            function: Arc::new(UserFunction {
+                function,
+                context: context(py),
+            }),
             source: Arc::clone(&source),
             spec,
             on_thread: options.timeout.is_some(),
@@ -188,13 +220,17 @@ pub(crate) fn start(
         shared: Arc::clone(&shared),
         tasks: source.len,
     };
+    let here = one && options.here && !options.shown && gpu.is_none();
     let run = Run {
+        function: UserFunction {
+            function: cpu,
+            context: if here { None } else { context(py) },
+        },
         costs: match (keeps, gpu.is_some()) {
             (false, false) => None,
             _ => Some(costs(options.costs.as_deref(), keeps)),
         },
         source,
-        cpu,
         gpu,
         strategy,
         count,
@@ -205,7 +241,7 @@ pub(crate) fn start(
         shared,
         options,
     };
-    if one && run.options.here && !run.options.shown && run.gpu.is_none() {
+    if here {
         // As the function would be called without us: on this thread, in its context.
         run.run(&workers::Here);
         return Ok(job);
@@ -261,11 +297,13 @@ impl Run {
             self.in_items(result);
         }
         let raised = self.gpu.as_ref().map(|gpu| gpu.take_raised());
-        let nothing = (self.options.batched && self.source.len == 0).then_some(self.cpu);
+        let nothing =
+            (self.options.batched && self.source.len == 0).then_some(self.function.function);
         let ended = Ended {
             outcome,
             raised: raised.unwrap_or_default(),
             join: self.options.join,
+            one_type: self.options.one_type,
             nothing,
             source: self.source,
             how: How {
@@ -378,7 +416,7 @@ impl Run {
                 // Ctrl-C between two tasks, where this is the main thread.
                 py.check_signals()?;
                 let item = self.source.item(py, task)?;
-                Ok(Output::Own(self.cpu.bind(py).call1((item,))?.unbind()))
+                Ok(Output::Own(self.function.call(py, item)?.unbind()))
             })
         };
         self.pass(called).map_err(|error| Raised {
@@ -397,7 +435,7 @@ impl Run {
             Python::attach(|py| {
                 py.check_signals()?;
                 let part = self.source.part(py, range.clone())?;
-                let outputs = self.cpu.bind(py).call1((part,))?;
+                let outputs = self.function.call(py, part)?;
                 output::split(outputs, range, &self.source, self.options.check > 0.0)
             })
         };

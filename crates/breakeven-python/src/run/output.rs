@@ -10,8 +10,10 @@ use super::source::{Source, slice};
 
 /// The output of one task.
 pub(super) enum Output {
-    /// What a function gave for it.
+    /// What the CPU's function gave for it.
     Own(Py<PyAny>),
+    /// What the GPU's function gave for it.
+    Gpu(Py<PyAny>),
     /// A list or an array with those of this task and of all [`Output::Next`] behind it.
     Part(Py<PyAny>),
     /// In the part before it.
@@ -21,7 +23,7 @@ pub(super) enum Output {
 impl Output {
     /// Whether two outputs are equal within a tolerance, as `breakeven._run.agree` says.
     pub(super) fn agrees(&self, other: &Self, tolerance: &Tolerance) -> bool {
-        let (Self::Own(a) | Self::Part(a), Self::Own(b) | Self::Part(b)) = (self, other) else {
+        let (Some(a), Some(b)) = (self.value(), other.value()) else {
             return false;
         };
         Python::attach(|py| {
@@ -30,6 +32,13 @@ impl Output {
             // What cannot be compared is not equal.
             agree.and_then(|agree| agree.extract(py)).unwrap_or(false)
         })
+    }
+
+    pub(super) fn value(&self) -> Option<&Py<PyAny>> {
+        match self {
+            Self::Own(value) | Self::Gpu(value) | Self::Part(value) => Some(value),
+            Self::Next => None,
+        }
     }
 }
 
@@ -108,7 +117,7 @@ pub(super) fn single(outputs: Bound<'_, PyAny>) -> PyResult<Vec<Output>> {
     };
     let outputs = outputs.try_iter()?;
     outputs
-        .map(|output| Ok(Output::Own(output?.unbind())))
+        .map(|output| Ok(Output::Gpu(output?.unbind())))
         .collect()
 }
 
@@ -118,22 +127,34 @@ fn kind_of(value: &Bound<'_, PyAny>) -> String {
 }
 
 /// All outputs as a list, or, where they were given together, as what they were given as:
-/// arrays are joined to one array, and a single one is given on as it is.
+/// `joined` makes parts one, `one_type` holds those of a GPU against the CPU's.
 pub(super) fn join<'py>(
     py: Python<'py>,
     outputs: Vec<Output>,
     joined: &Bound<'py, PyAny>,
+    one_type: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (mut parts, mut own) = (Vec::new(), Vec::new());
+    let (mut all, mut by_gpu, mut parts) = (Vec::new(), Vec::new(), Vec::new());
     for output in outputs {
         match output {
-            Output::Own(value) => own.push(value),
+            Output::Own(value) => {
+                by_gpu.push(false);
+                all.push(value);
+            }
+            Output::Gpu(value) => {
+                by_gpu.push(true);
+                all.push(value);
+            }
             Output::Part(outputs) => parts.push(outputs),
             Output::Next => {}
         }
     }
-    if parts.is_empty() {
-        return Ok(PyList::new(py, own)?.into_any());
+    if !parts.is_empty() {
+        return joined.call1((PyList::new(py, parts)?,));
     }
-    joined.call1((PyList::new(py, parts)?,))
+    let list = PyList::new(py, all)?.into_any();
+    match by_gpu.contains(&true) {
+        true => one_type.call1((list, by_gpu)),
+        false => Ok(list),
+    }
 }

@@ -45,6 +45,8 @@ pub(super) struct Ended {
     pub(super) raised: Vec<PyErr>,
     /// Joins outputs that were given together.
     pub(super) join: Py<PyAny>,
+    /// Makes outputs of both functions ones of one type.
+    pub(super) one_type: Py<PyAny>,
     /// The function of a batch without items.
     pub(super) nothing: Option<Py<PyAny>>,
     pub(super) source: Arc<Source>,
@@ -89,7 +91,7 @@ impl Ended {
                     Some(function) => (self.source.part(py, 0..0))
                         .and_then(|part| function.bind(py).call1((part,)))
                         .unwrap_or_else(|_| PyList::empty(py).into_any()),
-                    None => join(py, outputs, self.join.bind(py))?,
+                    None => join(py, outputs, self.join.bind(py), self.one_type.bind(py))?,
                 };
                 (outputs, result)
             }
@@ -98,10 +100,10 @@ impl Ended {
                 let list = PyList::empty(py);
                 for output in outputs {
                     match output {
-                        Ok(Output::Own(value) | Output::Part(value)) => list.append(value)?,
-                        Ok(Output::Next) => {}
+                        Ok(output) => list.append(output.value())?,
                         Err(error) => {
-                            list.append(task_error(py, list.len(), error)?.into_value(py))?
+                            let error = task_error(py, list.len(), error)?;
+                            list.append(error.into_value(py))?;
                         }
                     }
                 }

@@ -215,7 +215,10 @@ impl Kind {
         if items.hasattr("appendleft")? {
             return Ok(None);
         }
-        let is_array = has_shape || items.hasattr("__array__")? || has_slices(items)?;
+        let is_array = has_shape
+            || items.hasattr("nbytes")?
+            || items.hasattr("__array__")?
+            || has_slices(items)?;
         Ok(Some(if is_array {
             Self::Array
         } else {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::locked;
 
 /// One call that takes less is not worth handing parts to workers.
-const WORTH: Duration = Duration::from_micros(200);
+const WORTH: Duration = Duration::from_micros(500);
 
 /// Batches in parts before they count: in the first, workers pay for what is done once.
 const TRIES: usize = 2;

@@ -148,7 +148,12 @@ impl Schedule {
                 // A device that is tried has no second launch.
                 let leaves = record.in_a_row >= MOST_FAILURES || is_tried;
                 self.give_up(index, span, leaves);
-                self.after(leaves.then_some(Standing::Quarantine), false)
+                let standing = match kind {
+                    DeviceErrorKind::Launch => Standing::Quarantine,
+                    // As likely the operation's mistake: other operations go on.
+                    _ => Standing::LeaveOperation,
+                };
+                self.after(leaves.then_some(standing), false)
             }
             DeviceErrorKind::Compile | DeviceErrorKind::Unsupported => {
                 self.give_up(index, span, true);
@@ -156,12 +161,14 @@ impl Schedule {
             }
             DeviceErrorKind::Unavailable { .. }
             | DeviceErrorKind::DeviceLost
-            | DeviceErrorKind::Timeout
-            | DeviceErrorKind::Panic
-            | DeviceErrorKind::WrongResult => {
+            | DeviceErrorKind::Timeout => {
                 self.give_up(index, span, true);
                 // A device that is gone does not end what is in flight.
                 self.after(Some(Standing::Quarantine), true)
+            }
+            DeviceErrorKind::Panic | DeviceErrorKind::WrongResult => {
+                self.give_up(index, span, true);
+                self.after(Some(Standing::LeaveOperation), true)
             }
         }
     }

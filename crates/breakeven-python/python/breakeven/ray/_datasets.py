@@ -73,8 +73,7 @@ def map_batches(
         num_cpus: Cores that a worker reserves. With more than one, ``cpu`` gets parts of
             batches on as many threads.
         gpu_resource: What Ray calls the GPUs of a node.
-        options: ``operation``, ``strategy``, ``device``, ``complexity``, ``memory_per_task``,
-            ``parallelization``, ``fallback``, ``timeout`` and ``costs`` as for
+        options: ``operation``, ``strategy``, ``device``, ``workload``, ``fallback``, ``timeout`` and ``costs`` as for
             :func:`breakeven.run`; all others go to ``dataset.map_batches``.
 
     Returns:

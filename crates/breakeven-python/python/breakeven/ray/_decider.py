@@ -156,7 +156,8 @@ class Decider:
         asked = _run._asked({**_run._DEFAULTS, **self._options, **functions})
         # As many as this process has reserved, where the machine has more.
         asked["workers"] = asked["workers"] or self._cores
-        return _run._waited(tasks, self._cpu, self._gpu, asked, workers, self._look)
+        asked["shown"] = True
+        return _run._waited(tasks, asked, self._look)
 
     def _look(self, done: int, tasks: int) -> None:
         if self._stopped:

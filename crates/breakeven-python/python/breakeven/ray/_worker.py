@@ -158,7 +158,8 @@ class Worker:
         whole = Rows(batch, pieces, 0, pieces)
         gpu = self._on_gpu if self._gpus and self._has_gpu() else None
         try:
-            result = _run._waited(whole, self._on_cpu, gpu, self._asked, None, False)
+            asked = {**self._asked, "cpu": self._on_cpu, "gpu": gpu}
+            result = _run._waited(whole, asked, False)
         except TaskError as error:
             # As it is without breakeven.
             raise error.__cause__ or error from None
