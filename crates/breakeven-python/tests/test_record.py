@@ -325,3 +325,44 @@ def test_a_guard_costs_little() -> None:
                 pass
         kept.append((time.perf_counter_ns() - start) / 1000)
     assert min(kept) < 10_000
+
+
+def test_the_handle_alone_switches_nothing(profiler: be.Profiler) -> None:
+    be.get_profiler(False)
+    assert not be.get_profiler().enabled
+    be.get_profiler(True)
+    assert be.get_profiler().enabled
+
+
+def test_a_block_made_while_recording_is_off_records_once_it_is_on(profiler: be.Profiler) -> None:
+    be.get_profiler(False)
+    block = be.profile("made off", bytes=3)
+
+    @be.profile("decorated off")
+    def function() -> None:
+        pass
+
+    with block:
+        block.items(1)
+        be.get_profiler(True)
+    with block:
+        function()
+    found = {operation.name: operation.calls for operation in profiler.snapshot().operations}
+    assert found == {"made off": 1, "decorated off": 1}
+
+
+def test_a_block_waits_for_its_device(profiler: be.Profiler) -> None:
+    calls = []
+    with be.profile("kernel", device="cuda:0", sync=lambda: calls.append(1)):
+        assert calls == [1]
+    assert calls == [1, 1]
+    with pytest.raises(TypeError, match="torch.cuda.synchronize"):
+        be.profile("kernel", sync=3)  # type: ignore[call-overload]
+
+
+def test_a_class_is_no_function() -> None:
+    class Model:
+        pass
+
+    with pytest.raises(TypeError, match="not the class Model"):
+        be.profile(Model)

@@ -67,6 +67,7 @@ def profile(
     flops: Optional[int] = None,
     device: Optional[str] = None,
     size: Optional[int] = None,
+    sync: Optional[Callable[[], object]] = None,
     **attributes: Attribute,
 ) -> Scope:
     """Records the time of a block, or of a function's calls.
@@ -79,6 +80,10 @@ def profile(
     Name, ``device`` (cpu unless given) and ``size`` (elements) tell one operation from
     another. Anything else is an attribute: a truth, a number or a text; the last one told
     is kept. Names are kept for good, at most 65 536 of them.
+
+    A block is the host's time, whatever ``device`` says. ``sync`` is a function that waits for
+    the device, such as ``torch.cuda.synchronize``: it is called where a block or a function
+    begins and where it ends.
 
     Raises TypeError for an attribute of another type, and OverflowError for a negative
     count.
@@ -94,6 +99,7 @@ def profile(
     flops: Optional[int] = None,
     device: Optional[str] = None,
     size: Optional[int] = None,
+    sync: Optional[Callable[[], object]] = None,
     **attributes: Attribute,
 ) -> Function: ...
 def record(enabled: bool) -> None: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from typing import Any, Callable, Dict, TypeVar, Union
+from typing import Any, Callable, Dict, Optional, TypeVar, Union
 
 from . import _breakeven
 from ._breakeven import Scope, profile
@@ -23,10 +23,11 @@ def decorate(scope: Scope, function: Function) -> Function:
     """
     if isinstance(function, (staticmethod, classmethod)):
         return type(function)(decorate(scope, function.__func__))
-    if not callable(function):
-        raise TypeError(
-            f"breakeven.profile takes a name or a function, not {type(function).__name__}"
+    if not callable(function) or inspect.isclass(function):
+        kind = f"the class {function.__name__}" if inspect.isclass(function) else (
+            type(function).__name__
         )
+        raise TypeError(f"breakeven.profile takes a name or a function, not {kind}")
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
     named = scope.named(name.replace("<locals>.", ""))
     wrapper: Any
@@ -109,11 +110,12 @@ class Profiler:
         return f"<breakeven.Profiler, {'on' if self.enabled else 'off'}>"
 
 
-def get_profiler(enabled: bool = True) -> Profiler:
-    """The profiler of this process; switches recording on or off.
+def get_profiler(enabled: Optional[bool] = None) -> Profiler:
+    """The profiler of this process; True or False switches recording on or off.
 
     Recording is on from the start: nothing has to be called before the first
     ``with breakeven.profile("name"):``.
     """
-    _breakeven.record(enabled)
+    if enabled is not None:
+        _breakeven.record(enabled)
     return Profiler()

@@ -15,7 +15,7 @@ use crate::locked;
 const MAX_NAMES: usize = 4_096;
 
 /// Keywords that are no attributes.
-const NO_ATTRIBUTES: [&str; 5] = ["bytes", "items", "flops", "size", "device"];
+const NO_ATTRIBUTES: [&str; 6] = ["sync", "bytes", "items", "flops", "size", "device"];
 
 /// Told at the beginning of a call.
 #[derive(Debug, Clone, Default)]

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use breakeven_profile::recorder::{Guard, Site};
+use breakeven_profile::recorder::{self, Guard, Site};
 use pyo3::exceptions::{PyRuntimeError, PyRuntimeWarning, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -22,6 +22,10 @@ pub(crate) struct Scope {
     fields: Fields,
     /// What tells an operation from others of its name, where that is more.
     more: Option<Box<More>>,
+    /// Waits for a device: called before the clock is read.
+    sync: Option<Py<PyAny>>,
+    /// Made while recording was off: what it was asked for.
+    asked: Option<(Py<PyString>, Option<Py<PyDict>>)>,
     /// The thread on which its latest call began ([`open::push`]); 0 where none did.
     pub(super) began_on: AtomicUsize,
     /// Some call of it ended on another thread than it began on.
@@ -45,6 +49,10 @@ struct More {
 /// Anything else is an attribute: a truth, a number or a text; the last one told is kept.
 /// Names are kept for good, at most 65 536 of them.
 ///
+/// A block is the host's time, whatever `device` says. `sync` is a function that waits for the
+/// device, such as `torch.cuda.synchronize`: it is called where a block or a function begins
+/// and where it ends.
+///
 /// Raises TypeError for an attribute of another type, and OverflowError for a negative
 /// count.
 // The arguments are taken apart by hand: for an extension that runs on every CPython from
@@ -52,7 +60,7 @@ struct More {
 #[pyfunction]
 #[pyo3(signature = (*args, **keywords))]
 #[pyo3(
-    text_signature = "(what=None, /, *, bytes=None, items=None, flops=None, device=None, size=None, **attributes)"
+    text_signature = "(what=None, /, *, bytes=None, items=None, flops=None, device=None, size=None, sync=None, **attributes)"
 )]
 pub(crate) fn profile<'py>(
     args: &Bound<'py, PyTuple>,
@@ -69,6 +77,17 @@ pub(crate) fn profile<'py>(
             )));
         }
     };
+    if let Some(name) = what.as_ref().and_then(|what| what.cast::<PyString>().ok()) {
+        let scope = match recorder::is_on() {
+            true => Scope::made(name, keywords)?,
+            // What it is asked for is looked at when it is needed.
+            false => Scope {
+                asked: Some((name.clone().unbind(), keywords.cloned().map(Bound::unbind))),
+                ..Scope::default()
+            },
+        };
+        return Ok(Bound::new(py, scope)?.into_any());
+    }
     let mut scope = Scope::default();
     if let Some(keywords) = keywords {
         scope.set(keywords)?;
@@ -76,19 +95,44 @@ pub(crate) fn profile<'py>(
     let Some(what) = what.filter(|what| !what.is_none()) else {
         return Ok(Bound::new(py, scope)?.into_any());
     };
-    match what.cast::<PyString>() {
-        Ok(name) => {
-            scope.site = Some(scope.site_of(name)?);
-            Ok(Bound::new(py, scope)?.into_any())
-        }
-        Err(_) => Scope::__call__(&Bound::new(py, scope)?, &what),
-    }
+    Scope::__call__(&Bound::new(py, scope)?, &what)
 }
 
 /// Names for which a site is at hand.
 const MAX_SITES: usize = 1 << 16;
 
+/// The thread that a block is said to have begun on while recording was off.
+const OFF: usize = 1;
+
 impl Scope {
+    fn made(name: &Bound<'_, PyString>, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let mut scope = Self::default();
+        if let Some(keywords) = keywords {
+            scope.set(keywords)?;
+        }
+        scope.site = Some(scope.site_of(name)?);
+        Ok(scope)
+    }
+
+    /// It, or what it is where it was made while recording was off.
+    fn real<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        let py = slf.py();
+        match &slf.get().asked {
+            Some((name, keywords)) => {
+                let keywords = keywords.as_ref().map(|keywords| keywords.bind(py));
+                Bound::new(py, Self::made(name.bind(py), keywords)?)
+            }
+            None => Ok(slf.clone()),
+        }
+    }
+
+    fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
+        match &self.sync {
+            Some(sync) => sync.call0(py).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
     /// Takes what is known of the call.
     fn set<'py>(&mut self, keywords: &Bound<'py, PyDict>) -> PyResult<()> {
         let py = keywords.py();
@@ -108,6 +152,14 @@ impl Scope {
         let size = count(intern!(py, "size"))?;
         let device = take(intern!(py, "device"))?.map(|device| device.extract());
         let device: Option<String> = device.transpose()?;
+        self.sync = take(intern!(py, "sync"))?.map(Bound::unbind);
+        if let Some(sync) = &self.sync
+            && !sync.bind(py).is_callable()
+        {
+            return Err(PyTypeError::new_err(
+                "sync takes a function that waits for the device, such as torch.cuda.synchronize",
+            ));
+        }
         if device.is_some() || size.is_some() {
             self.more = Some(Box::new(More { device, size }));
         }
@@ -183,6 +235,7 @@ impl Scope {
     fn tell(scope: &Bound<'_, Self>, tell: impl FnOnce(&Guard)) -> PyResult<()> {
         match open::tell(scope, tell) {
             true => Ok(()),
+            false if scope.get().began_on.load(Ordering::Relaxed) == OFF => Ok(()),
             false => Err(PyRuntimeError::new_err(
                 "the block is not open on this thread: tell it what it did before it ends",
             )),
@@ -193,16 +246,28 @@ impl Scope {
 #[pymethods]
 impl Scope {
     fn __enter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
-        let scope = slf.get();
+        if !recorder::is_on() && (slf.get().site.is_some() || slf.get().asked.is_some()) {
+            slf.get().began_on.store(OFF, Ordering::Relaxed);
+            return Ok(slf.clone());
+        }
+        let real = Self::real(slf)?;
+        let scope = real.get();
         let site = scope.site()?;
+        scope.synchronize(slf.py())?;
         open::push(slf, || scope.fields.enter(site));
         Ok(slf.clone())
     }
 
     #[pyo3(signature = (*_raised))]
     fn __exit__(slf: &Bound<'_, Self>, _raised: &Bound<'_, PyTuple>) -> PyResult<()> {
+        let began_on = slf.get().began_on.load(Ordering::Relaxed);
+        let waited = match began_on {
+            OFF => Ok(()),
+            _ => Self::real(slf)?.get().synchronize(slf.py()),
+        };
         match open::pop(slf) {
-            true => Ok(()),
+            true => waited,
+            false if began_on == OFF => Ok(()),
             false => Self::exit_elsewhere(slf),
         }
     }
@@ -218,13 +283,15 @@ impl Scope {
 
     /// The scope of a decorated function: itself where it has a name, else one of that name.
     fn named<'py>(slf: &Bound<'py, Self>, name: &str) -> PyResult<Bound<'py, Self>> {
-        let scope = slf.get();
+        let real = Self::real(slf)?;
+        let scope = real.get();
         if scope.site.is_some() {
-            return Ok(slf.clone());
+            return Ok(real);
         }
         let named = Self {
             site: Some(scope.site_named(name)),
             fields: scope.fields.clone(),
+            sync: scope.sync.as_ref().map(|sync| sync.clone_ref(slf.py())),
             ..Self::default()
         };
         Bound::new(slf.py(), named)
