@@ -3,6 +3,7 @@
 import collections
 import contextvars
 import functools
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -13,6 +14,8 @@ import numpy as np
 import pytest
 
 import breakeven as be
+
+from conftest import operation, profile
 
 
 def counted(function):
@@ -319,3 +322,46 @@ def test_processes_name_the_task_that_failed():
     assert caught.value.index == 77 and isinstance(caught.value.__cause__, ValueError)
     outputs = be.run(range(100), square, workers="processes", return_exceptions=True).outputs
     assert outputs[76] == 76 * 76 and outputs[77].index == 77
+
+
+def test_results_profiles_comparisons_and_operators_pickle():
+    def again(value):
+        return pickle.loads(pickle.dumps(value))
+
+    result = be.run([1, 2], square)
+    other = again(again(result))
+    assert other.outputs == [1, 4] and other.explain() == result.explain()
+    assert other.to_dict() == result.to_dict() and other.cpu_tasks == 2
+    runs = [profile(operation("a", [[base] * 9])) for base in (100.0, 101.0, 99.0, 100.5)]
+    assert again(be._profile.Profile(runs[0])).to_dict() == be._profile.Profile(runs[0]).to_dict()
+    comparison = be.compare(runs, runs[::-1])
+    comparison.gate()
+    assert again(comparison).to_dict() == comparison.to_dict()
+    image = np.full((1, 8, 8), 0.5, np.float32)
+    edges = be.operators.conv2d([[1, 0, -1]] * 3, padding=1)
+    chain = be.operators.chain(edges, be.operators.pixel_entropy(window=3))
+    np.testing.assert_array_equal(again(chain)(image), chain(image))
+    frame = comparison.to_pandas() if "pandas" in sys.modules else None
+    assert frame is None or {"interval_low", "interval_high"} <= set(frame.columns)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"operation": 3},
+        {"device": 3},
+        {"tolerance": 3},
+        {"workload": {"memory_per_task": -1}},
+        {"workload": {"memory_per_task": 1 << 70}},
+    ],
+)
+def test_wrong_options_say_what_to_give(wrong):
+    name = next(iter(wrong))
+    with pytest.raises(be.InvalidError, match=f"{name}: .*; give"):
+        be.run([1, 2], square, list, **wrong)
+
+
+@pytest.mark.parametrize("tasks", [-1, 1 << 70, 1.5])
+def test_a_number_of_tasks_that_is_none_is_a_plan_error(tasks):
+    with pytest.raises(be.PlanError, match="tasks: .*; give a whole number"):
+        be.plan(tasks)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Union, overload
 
 from . import _breakeven
+from ._errors import PlanError
 from ._profile import Page, PathLike, ProfileLike, entry, frame, profile_of
 
 if TYPE_CHECKING:
@@ -206,6 +208,9 @@ def plan(
     Raises :class:`PlanError` for values from which no decision follows, and
     :class:`FileError` for a file that cannot be read.
     """
+    for name, number in (("tasks", tasks), ("task_bytes", task_bytes)):
+        if number is not None and not (isinstance(number, int) and 0 <= number <= sys.maxsize):
+            raise PlanError(f"{name}: {number!r}; give a whole number, 0 or more")
     answer = _breakeven.plan(
         tasks,
         task_bytes=task_bytes,

@@ -269,6 +269,7 @@ class Operator:
         operation: Optional[str] = None,
     ) -> Any:
         """The output of run alone."""
+    def _made_by(self, function: Callable[..., Any], arguments: Tuple[Any, ...]) -> None: ...
     def _run(
         self,
         inputs: List[Any],

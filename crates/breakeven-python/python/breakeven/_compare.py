@@ -101,7 +101,7 @@ class Verdict:
 class Comparison(Page):
     """Two sides, operation by operation. From :func:`compare`."""
 
-    __slots__ = ("_raw", "_notes", "_on_both", "_gate", "_operations")
+    __slots__ = ("_raw", "_notes", "_on_both", "_gate", "_operations", "_made")
 
     def __init__(self, raw: _breakeven.Comparison, notes: List[str], on_both: List[str]) -> None:
         self._raw = raw
@@ -109,6 +109,12 @@ class Comparison(Page):
         self._on_both = on_both
         self._gate: Optional[Tuple[str, int, List[str], List[str]]] = None
         self._operations: Optional[List[OperationComparison]] = None
+        #: The sides and the options that it was made of.
+        self._made: Tuple[Any, ...] = ()
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        # Judged again from the same profiles, it is the same.
+        return _recompared, (self._made, self._gate)
 
     @property
     def operations(self) -> List[OperationComparison]:
@@ -251,22 +257,36 @@ def _compared(
     before, after = profiles_of(baseline), profiles_of(current)
     earlier = profiles_of(list(history))
     files, others = _files(before), _files(after)
+    options: Dict[str, Any] = {
+        "percent": percent,
+        "metric": metric,
+        "alpha": alpha,
+        "correction": correction,
+        "noise": noise,
+        "relative": relative,
+        "plain_threshold": plain_threshold,
+        "budget": budget,
+    }
     raw = _breakeven.compare(
         [each._raw for each in before],
         [each._raw for each in after],
         threshold,
-        percent=percent,
-        metric=metric,
-        alpha=alpha,
-        correction=correction,
-        noise=noise,
         history=[each._raw for each in earlier],
-        relative=relative,
-        plain_threshold=plain_threshold,
-        budget=budget,
+        **options,
     )
     notes = [f"{each.source}: {note}" for each in before + after + earlier for note in each.notes]
-    return Comparison(raw, notes, [file for file in others if file in files])
+    comparison = Comparison(raw, notes, [file for file in others if file in files])
+    comparison._made = (before, after, threshold, {**options, "history": earlier})
+    return comparison
+
+
+def _recompared(
+    made: Tuple[Any, ...], gate: Optional[Tuple[str, int, List[str], List[str]]]
+) -> Comparison:
+    before, after, threshold, options = made
+    comparison = _compared(before, after, threshold, **options)
+    comparison._gate = gate
+    return comparison
 
 
 def compare(

@@ -6,7 +6,19 @@ import dataclasses
 import json
 import os
 import shutil
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Type, TypeVar, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Dict,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    Type,
+    TypeVar,
+    Union,
+)
 
 from . import _breakeven
 
@@ -24,14 +36,18 @@ def entry(of: Type[T], data: Mapping[str, Any]) -> T:
 
 
 def frame(entries: Sequence[Any]) -> pandas.DataFrame:
-    """Entries as a data frame, a row each, values that are no scalars left out."""
+    """Entries as a data frame, a row each, an interval in two columns, other values that are
+    no scalars left out."""
     try:
         import pandas
     except ImportError as error:
         raise ImportError("data frames need pandas: pip install 'breakeven[pandas]'") from error
-    rows = [
-        {k: v for k, v in vars(each).items() if not isinstance(v, (dict, list))} for each in entries
-    ]
+    rows = []
+    for each in entries:
+        row = dict(vars(each))
+        if "interval" in row:
+            row["interval_low"], row["interval_high"] = row.pop("interval") or (None, None)
+        rows.append({k: v for k, v in row.items() if not isinstance(v, (dict, list))})
     return pandas.DataFrame(rows)
 
 
@@ -134,6 +150,13 @@ class Profile(Page):
         profile = cls.__new__(cls)
         profile._raw, profile.source, profile.path = raw, source, path
         return profile
+
+    @classmethod
+    def _unpickled(cls, text: str, source: str, path: Optional[str]) -> Profile:
+        return cls._of(_breakeven.parse(text, source), source, path)
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return type(self)._unpickled, (self._raw.json(), self.source, self.path)
 
     @property
     def notes(self) -> List[str]:

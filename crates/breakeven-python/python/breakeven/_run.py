@@ -265,6 +265,9 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
     for name, function in (("cpu", cpu), ("gpu", gpu)):
         if function is not None and not callable(function):
             raise InvalidError(f"{name}: {function!r} cannot be called; give a function")
+    for name in ("operation", "strategy", "device"):
+        if given[name] is not None and not isinstance(given[name], str):
+            raise InvalidError(f"{name}: {given[name]!r}; give a text")
     batched, each = bool(given["batched"]), bool(given["return_exceptions"])
     if each and batched:
         raise InvalidError("return_exceptions needs a function of single tasks: batched=False")
@@ -291,10 +294,19 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
         if time is not None and not (isinstance(time, (int, float)) and time >= 0):
             raise InvalidError(f"{name}: {time!r}; give seconds, 0 or more")
     workload = given["workload"] or {}
-    unknown = set(workload) - set(Workload.__annotations__)
-    if unknown:
-        known = ", ".join(Workload.__annotations__)
-        raise InvalidError(f"workload: {min(unknown)!r} is not known; give {known}")
+    for name, number in workload.items():
+        if name not in Workload.__annotations__:
+            known = ", ".join(Workload.__annotations__)
+            raise InvalidError(f"workload: {name!r} is not known; give {known}")
+        kind = int if name == "memory_per_task" else (int, float)
+        if not isinstance(number, kind) or not 0 <= number <= sys.maxsize:
+            raise InvalidError(f"workload: {name} is {number!r}; give a number, 0 or more")
+    try:
+        relative, absolute = (float(part) for part in given["tolerance"])
+    except (TypeError, ValueError):
+        raise InvalidError(
+            f"tolerance: {given['tolerance']!r}; give two numbers, (relative, absolute)"
+        ) from None
     name, memory = given["device"], None
     if name is None:
         name, memory = ("gpu:0", None) if gpu is None else _device()
@@ -325,7 +337,7 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
         "deadline": given["deadline"],
         "timeout": given["timeout"],
         "check": float(given["check"]),
-        "tolerance": given["tolerance"],
+        "tolerance": (relative, absolute),
         "costs": os.fspath(costs) if costs else None,
         "keeps_costs": costs is not False,
         "join": _listed if processes and not batched else _join,
@@ -526,6 +538,25 @@ def _ended(result: ExecutionResult[T]) -> ExecutionResult[T]:
             stacklevel=3,
         )
     return result
+
+
+class _Unpickled:
+    """An :class:`ExecutionResult` that came out of a pickle."""
+
+    def __init__(self, values: dict[str, Any], known: dict[str, Any], explained: str) -> None:
+        self.__dict__.update(values)
+        self._known, self._explained = known, explained
+
+    def to_dict(self) -> dict[str, Any]:
+        return self._known
+
+    def explain(self) -> str:
+        return self._explained
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        names = {name for name in vars(self) if not name.startswith("_")}
+        values = {name: getattr(self, name) for name in names}
+        return _Unpickled, (values, self._known, self._explained)
 
 
 @contextlib.contextmanager

@@ -7,14 +7,16 @@
 >>> texture(np.full((2, 8, 8), 0.5, np.float32)).shape
 (2, 8, 8)
 
-Arrays have the batch as their first dimension. Those of ``float32`` that are contiguous go in
+Arrays, and what has ``__dlpack__`` or ``__array_interface__``, have the batch as their first
+dimension. Those of ``float32`` that are contiguous go in
 without a copy, others are converted; 8-bit images come in as v / 256. The output's memory is
 the array's, without a copy.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Optional
+import functools
+from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar
 
 import numpy
 
@@ -72,6 +74,21 @@ def run(
     return operator._run(arrays, operation, strategy, device)
 
 
+Made = TypeVar("Made", bound=Callable[..., Operator])
+
+
+def _pickles(function: Made) -> Made:
+    """What ``function`` makes is pickled as the call that made it."""
+
+    @functools.wraps(function)
+    def made(*args: Any, **kwargs: Any) -> Operator:
+        operator = function(*args, **kwargs)
+        operator._made_by(functools.partial(made, **kwargs), args)
+        return operator
+
+    return made  # type: ignore[return-value]
+
+
 def chain(*operators: Operator) -> Operator:
     """Operators of which each works on the output of the one before, as one: each stage is
     placed where the chain as a whole is fastest, and data stays where the next stage runs.
@@ -85,7 +102,10 @@ def chain(*operators: Operator) -> Operator:
 
 
 def _array(operator: Operator, at: int, given: ArrayLike) -> NDArray[numpy.float32]:
-    array = numpy.asarray(given)
+    by_pointer: Any = given
+    if hasattr(given, "__dlpack__") and not hasattr(given, "__array__"):
+        by_pointer = numpy.from_dlpack(by_pointer)
+    array = numpy.asarray(by_pointer)
     if array.ndim == 0:
         raise InvalidError(
             f"{operator.name}: input {at} is a single value; give an array with the batch first"
@@ -103,29 +123,34 @@ def _parameter(given: ArrayLike) -> NDArray[numpy.float32]:
     return numpy.ascontiguousarray(given, dtype=numpy.float32)
 
 
+@_pickles
 def ar_forecast(lags: int, steps: int) -> Operator:
     """Forecasts of an autoregressive model with intercept, fitted to each series by least
     squares: batch × points in, batch × ``steps`` out. A singular series gives NaN."""
     return _breakeven.ar_forecast(lags, steps)
 
 
+@_pickles
 def conv2d(filter: ArrayLike, stride: int = 1, padding: int = 0) -> Operator:
     """Cross-correlation with zero padding: batch × height × width in and out."""
     return _breakeven.conv2d(_parameter(filter), stride, padding)
 
 
+@_pickles
 def pixel_entropy(window: int) -> Operator:
     """Shannon entropy in bits (0 to 8) of the window around each pixel, 1 to 255 wide:
     batch × height × width in and out, values of 0 to 1."""
     return _breakeven.pixel_entropy(window)
 
 
+@_pickles
 def image_segmentation(threshold: float, connectivity: int = 4) -> Operator:
     """Connected components of the pixels above a threshold: batch × height × width in,
     labels in raster order out (``uint32``, 0 for the background)."""
     return _breakeven.image_segmentation(threshold, connectivity)
 
 
+@_pickles
 def fused_conv_entropy_segment(
     filter: ArrayLike,
     window: int,
@@ -140,6 +165,7 @@ def fused_conv_entropy_segment(
     )
 
 
+@_pickles
 def lstm_cell(
     weight_ih: ArrayLike, weight_hh: ArrayLike, bias_ih: ArrayLike, bias_hh: ArrayLike
 ) -> Operator:
@@ -148,6 +174,7 @@ def lstm_cell(
     return _breakeven.lstm_cell(*map(_parameter, (weight_ih, weight_hh, bias_ih, bias_hh)))
 
 
+@_pickles
 def dendritic_integration(
     weights: ArrayLike, conductances: ArrayLike, nonlinearity: str, **parameters: float
 ) -> Operator:
@@ -160,21 +187,25 @@ def dendritic_integration(
     )
 
 
+@_pickles
 def vector_add() -> Operator:
     """Sums of two arrays of one shape, element by element."""
     return _breakeven.vector_add()
 
 
+@_pickles
 def dot_product() -> Operator:
     """Dot products of two batches of vectors."""
     return _breakeven.dot_product()
 
 
+@_pickles
 def matrix_multiply() -> Operator:
     """Products of a batch of matrix pairs: batch × m × k and batch × k × n in."""
     return _breakeven.matrix_multiply()
 
 
+@_pickles
 def tensor_core_matmul() -> Operator:
     """As :func:`matrix_multiply` with inputs rounded to half precision, on tensor cores where
     a GPU has them."""

@@ -74,6 +74,7 @@ pub(crate) fn image_segmentation(
     Ok(PyOperator {
         form: Form::Labels(Arc::new(operator)),
         takes_images: true,
+        made: std::sync::OnceLock::new(),
     })
 }
 
@@ -98,6 +99,7 @@ pub(crate) fn fused_conv_entropy_segment(
             conv, entropy, segment,
         ))),
         takes_images: true,
+        made: std::sync::OnceLock::new(),
     })
 }
 

@@ -3,13 +3,14 @@
 mod kernels;
 mod place;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use breakeven::execute::ExecuteError;
 use breakeven::{Chain, Element, Error, ErrorKind, Operator, Tensor};
 use numpy::{
     Element as ArrayElement, PyArray1, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods,
 };
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyTupleMethods};
 
@@ -35,6 +36,8 @@ pub(crate) struct PyOperator {
     form: Form,
     /// Inputs are images, of which 8-bit ones come in as v / 256.
     takes_images: bool,
+    /// The call that made it, for pickles.
+    made: OnceLock<(Py<PyAny>, Py<PyTuple>)>,
 }
 
 impl PyOperator {
@@ -42,12 +45,33 @@ impl PyOperator {
         Self {
             form: Form::Numbers(Arc::new(operator)),
             takes_images: false,
+            made: OnceLock::new(),
         }
     }
 
     fn of_images(mut self) -> Self {
         self.takes_images = true;
         self
+    }
+
+    fn chained(&self, py: Python<'_>, next: &Self) -> PyResult<Self> {
+        let Form::Numbers(first) = &self.form else {
+            let (first, next) = (self.name(), next.name());
+            return Err(errors::invalid(
+                py,
+                &format!("{first} gives labels, which {next} does not take; end the chain there"),
+            )?);
+        };
+        let chain = Chain::one(Arc::clone(first));
+        let form = match &next.form {
+            Form::Numbers(next) => Form::Numbers(Arc::new(chain.and(Arc::clone(next)))),
+            Form::Labels(next) => Form::Labels(Arc::new(chain.and(Arc::clone(next)))),
+        };
+        Ok(Self {
+            form,
+            takes_images: self.takes_images,
+            made: OnceLock::new(),
+        })
     }
 
     fn name(&self) -> &str {
@@ -83,26 +107,31 @@ impl PyOperator {
         shape.map_err(|error| raised(py, &error))
     }
 
-    /// This one and then `next` on its output, as one operator.
-    fn then(&self, py: Python<'_>, next: &Self) -> PyResult<Self> {
-        let Form::Numbers(first) = &self.form else {
-            let (first, next) = (self.name(), next.name());
-            return Err(errors::invalid(
-                py,
-                &format!("{first} gives labels, which {next} does not take; end the chain there"),
-            )?);
-        };
-        let chain = Chain::one(Arc::clone(first));
-        let form = match &next.form {
-            Form::Numbers(next) => Form::Numbers(Arc::new(chain.and(Arc::clone(next)))),
-            Form::Labels(next) => Form::Labels(Arc::new(chain.and(Arc::clone(next)))),
-        };
-        Ok(Self {
-            form,
-            takes_images: self.takes_images,
-        })
+    /// It was made by that call.
+    #[pyo3(name = "_made_by")]
+    fn made_by(&self, function: Py<PyAny>, arguments: Py<PyTuple>) {
+        // Only the first call made it.
+        let _ = self.made.set((function, arguments));
     }
 
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<(Py<PyAny>, Py<PyTuple>)> {
+        match self.made.get() {
+            Some((function, arguments)) => Ok((function.clone_ref(py), arguments.clone_ref(py))),
+            None => Err(PyTypeError::new_err("this operator cannot be pickled")),
+        }
+    }
+
+    /// This one and then `next` on its output, as one operator.
+    fn then(slf: &Bound<'_, Self>, next: &Bound<'_, Self>) -> PyResult<Self> {
+        let py = slf.py();
+        let made = (
+            slf.getattr("then")?.unbind(),
+            PyTuple::new(py, [next])?.unbind(),
+        );
+        let chained = slf.get().chained(py, next.get())?;
+        let _ = chained.made.set(made);
+        Ok(chained)
+    }
     /// Runs it on arrays of `float32` that are contiguous.
     #[pyo3(name = "_run")]
     fn run_arrays<'py>(

@@ -174,7 +174,9 @@ pub(crate) fn start(
         source.in_blocks(&options, count, gpu.is_some());
     }
     let source = Arc::new(source);
-    let bytes = options.memory_per_task.or_else(|| source.item_bytes(py));
+    let bytes = options
+        .memory_per_task
+        .or_else(|| source.item_bytes(py, options.batched));
     let workload = WorkloadProfile::from_task_count(source.tasks())
         .with_memory_per_task(bytes.unwrap_or(size_of::<usize>()))
         .with_complexity(options.complexity.unwrap_or(100.0));

@@ -8,7 +8,7 @@ use std::time::Duration;
 use breakeven::execute::{ExecuteError, ExecutionResult, Stop, TaskError};
 use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyListMethods, PyType};
+use pyo3::types::{PyDict, PyList, PyListMethods, PyType};
 
 use super::gate::Held;
 use super::output::{Output, join};
@@ -142,6 +142,9 @@ impl PyExecutionResult {
     }
 }
 
+/// The values of a result, all that is known of it, and its explanation.
+type Pickled<'py> = (Bound<'py, PyDict>, Bound<'py, PyAny>, String);
+
 #[pymethods]
 impl PyExecutionResult {
     /// `ExecutionResult[T]`, for annotations.
@@ -224,6 +227,29 @@ impl PyExecutionResult {
         let data = py.import("json")?.call_method1("loads", (data,))?;
         data.del_item("outputs")?;
         Ok(data)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Pickled<'py>)> {
+        let py = slf.py();
+        let values = PyDict::new(py);
+        for name in [
+            "outputs",
+            "errors",
+            "gil_held",
+            "workers",
+            "operation",
+            "tasks",
+            "strategy_used",
+            "execution_time",
+            "fallback_occurred",
+            "cpu_tasks",
+            "gpu_tasks",
+        ] {
+            values.set_item(name, slf.getattr(name)?)?;
+        }
+        let class = py.import("breakeven._run")?.getattr("_Unpickled")?;
+        let result = slf.get();
+        Ok((class, (values, result.to_dict(py)?, result.explain())))
     }
 
     fn __repr__(&self) -> String {

@@ -134,8 +134,13 @@ impl Source {
     }
 
     /// Bytes of a task, where what holds the items says so, or arrays among them do.
-    pub(super) fn item_bytes(&self, py: Python<'_>) -> Option<usize> {
+    pub(super) fn item_bytes(&self, py: Python<'_>, is_batched: bool) -> Option<usize> {
         let items = self.items.bind(py);
+        // Single numbers stand for work of any size, such as the index of a file.
+        let is_of_numbers = |ndim: Bound<'_, PyAny>| ndim.extract::<usize>().is_ok_and(|n| n < 2);
+        if !is_batched && items.getattr("ndim").is_ok_and(is_of_numbers) {
+            return None;
+        }
         if let Some(bytes) = bytes_of(items) {
             return Some(bytes.div_ceil(self.len.max(1)).saturating_mul(self.block));
         }
