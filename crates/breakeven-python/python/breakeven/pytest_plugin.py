@@ -239,6 +239,9 @@ class Session:
         writer.section("breakeven")
         if self._comparison is not None and self._verdict is not None:
             width, colours = writer._tw.fullwidth, writer._tw.hasmarkup
+            if self._verdict.outcome == "inconclusive":
+                # The table has each of them.
+                self._comparison._gate = ("inconclusive", self._verdict.exit_code, [], [])
             writer.write(self._comparison._page().text(width, colours))
             if self._verdict.outcome == "inconclusive":
                 writer.write_line(
