@@ -34,8 +34,8 @@ mod weigh_tests;
 pub(crate) use choose::probe_tasks;
 pub use choose::{Query, decide, decide_by, decide_for, decide_tuned};
 pub use costs::{
-    Absence, Added, Cost, Evidence, Forgotten, GpuCosts, Learned, Model, Observation,
-    OperationCosts, OperationRecord, RanOn, Shape, Snapshot, Took, Way, Ways, micros,
+    Absence, Added, Cost, Evidence, Forgotten, GpuCosts, Group, Learned, Model, Observation,
+    OperationCosts, RanOn, Shape, Snapshot, Took, Way, Ways, micros,
 };
 pub(crate) use costs::{PLACES, PlaceWork};
 pub use decision::{Aim, Basis, Candidate, Decision, Declined, Outcome};

@@ -51,7 +51,7 @@ impl Row {
         }
         let alone = first.min(self.predicted);
         (alone > 0.0).then(|| Added {
-            part: further / alone,
+            part: (further / alone).max(0.0),
             per_ns: alone.recip(),
         })
     }

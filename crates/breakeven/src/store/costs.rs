@@ -13,7 +13,7 @@ use crate::cache::{CacheFile, Cached, CostsWarning, MachineId};
 use crate::error::Error;
 use crate::hardware::DeviceId;
 use crate::plan::{
-    Forgotten, GpuSpec, Model, Observation, OperationCosts, OperationRecord, RanOn, micros,
+    Forgotten, GpuSpec, Group, Model, Observation, OperationCosts, RanOn, micros,
 };
 
 /// Machines that are kept; beyond, the one that was not used for longest goes.
@@ -86,7 +86,7 @@ struct Machine {
     #[serde(default)]
     forgotten: Vec<Forgotten>,
     #[serde(default)]
-    operations: Vec<OperationRecord>,
+    operations: Vec<Group>,
 }
 
 impl Machines {
@@ -116,13 +116,7 @@ impl Cached for Machines {
         for machine in &mut self.machines {
             machine.forgotten.retain(|noted| noted.at_us <= latest);
             for operation in &mut machine.operations {
-                let windows = operation.gpus.iter_mut().map(|gpu| {
-                    gpu.fits = gpu.fits.filter(|fits| fits.at_us <= latest);
-                    &mut gpu.launches
-                });
-                for window in windows.chain([&mut operation.cpu]) {
-                    window.observations.retain(|seen| seen.at_us <= latest);
-                }
+                operation.drop_later(latest);
             }
         }
     }

@@ -7,7 +7,7 @@ use proptest::prelude::{Just, Strategy as _, any};
 use proptest::{prop_assert_eq, proptest};
 
 use super::model::{MOST_GROUPS, MOST_NAME};
-use super::{Cost, GpuCosts, Model, Observation, OperationCosts, OperationRecord, RanOn};
+use super::{Cost, GpuCosts, Group, Model, Observation, OperationCosts, RanOn};
 use crate::plan::{Evidence, Tuning};
 
 pub(super) const GPU: &str = "cuda:h100";
@@ -262,7 +262,7 @@ fn long_names_are_cut_between_characters() {
 }
 
 /// The records of a process that made these observations.
-fn records(writer: u32, times: &[u64]) -> Vec<OperationRecord> {
+fn records(writer: u32, times: &[u64]) -> Vec<Group> {
     let mut costs = Model::of(writer);
     for &ns in times {
         // Stamps of two processes may be the same, also of different times.
@@ -288,7 +288,7 @@ proptest! {
                 costs.join(all[index].clone(), vec![]);
             }
             let operations = costs.join(vec![], vec![]).operations;
-            operations.into_iter().map(|operation| operation.cpu.observations).collect::<Vec<_>>()
+            operations.into_iter().map(|operation| operation.cpu.records).collect::<Vec<_>>()
         };
         prop_assert_eq!(joined(&order), joined(&[0, 1, 2]));
     }
@@ -307,8 +307,8 @@ proptest! {
         let theirs = other.join(vec![], vec![]).operations;
         let all = costs.join(theirs, vec![]).operations;
         let window = &all[0].cpu;
-        prop_assert_eq!(window.observed, times.len() as u64);
-        let stamps: Vec<_> = window.observations.iter().map(|seen| seen.at_us).collect();
+        prop_assert_eq!(window.observed.value(), times.len() as u64);
+        let stamps: Vec<_> = window.records.iter().map(|seen| seen.at_us).collect();
         let mut expected: Vec<u64> = (0..mine.len() as u64).map(|index| 2_000_000 * index).collect();
         expected.extend((0..(times.len() - mine.len()) as u64).map(|index| 2_000_000 * index + 1_000_000));
         expected.sort_unstable();

@@ -2,14 +2,15 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::counter::Counter;
 use super::overlap::Overlap;
-use super::part::{Part, Parts};
+use super::part::Part;
 use super::recent::Recent;
-use super::record::{FitRecord, GpuRecord, ObservationRecord, OperationRecord};
 use super::shape::Remembered;
 use super::ways::Ways;
-use super::window::{Kind, Window};
+use super::window::{Kind, ObservationRecord, Window};
 use super::{Cost, GpuCosts, OperationCosts};
 use crate::plan::Tuning;
 
@@ -19,58 +20,86 @@ const MOST_HINDRANCE: f64 = 1e3;
 /// GPUs that are kept of an operation.
 const MOST_GPUS: usize = 16;
 
-/// One operation at one size of task.
-#[derive(Debug, Clone)]
-pub(super) struct Group {
+/// One operation at one size of task: what the file has of it, and what only this process
+/// knows.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Group {
+    pub(super) operation: Box<str>,
+    /// Bits of the memory per task in bytes: class 11 is 1024 to 2047 bytes.
     pub(super) size_class: u8,
+    #[serde(skip)]
     tuning: &'static Tuning,
+    /// Time that was ever spent running it, ns.
+    #[serde(default, rename = "spent_ns")]
+    spent: Counter,
+    #[serde(default, rename = "since_cpu_ns")]
+    cpu_part: Part,
+    #[serde(default, rename = "since_hindrance_ns")]
+    hindrance_part: Part,
+    /// How many times as long the CPU took beside GPUs when a batch showed it last; none where
+    /// it took no longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hindrance: Option<f64>,
+    #[serde(default)]
     pub(super) cpu: Window,
+    /// What the CPU drew above idle with all workers at it, W.
+    #[serde(default, skip_serializing_if = "Recent::is_empty")]
     pub(super) cpu_watts: Recent,
     /// What a call of a function that takes several tasks costs whatever it holds, ns.
+    #[serde(default, skip_serializing_if = "Recent::is_empty")]
     pub(super) call_ns: Recent,
+    #[serde(default)]
+    pub(super) gpus: Vec<Gpu>,
+    #[serde(skip)]
     pub(super) shape: Remembered,
     /// Times of the last splits over what was predicted of them, and the batches since then.
+    #[serde(skip)]
     excess: VecDeque<f64>,
+    #[serde(skip)]
     since_split: u32,
+    #[serde(skip)]
     pub(super) ways: Ways,
-    gpus: Vec<Gpu>,
-    /// Time that was ever spent running it, ns.
-    spent: Counter,
-    cpu_part: Part,
-    /// How many times as long the CPU took beside GPUs when a batch showed it last.
-    hindrance: f64,
-    hindrance_part: Part,
 }
 
 /// Its part on one GPU.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Gpu {
-    name: Box<str>,
-    driver: Option<Box<str>>,
-    pub(super) launches: Window,
-    pub(super) overlap: Overlap,
-    pub(super) watts: Recent,
-    fit: Option<FitRecord>,
+    #[serde(rename = "device")]
+    pub(super) name: Box<str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) driver: Option<Box<str>>,
+    #[serde(default, rename = "since_ns")]
     part: Part,
+    #[serde(default, rename = "fits", skip_serializing_if = "Option::is_none")]
+    fit: Option<Fit>,
+    #[serde(default, rename = "alone")]
+    pub(super) launches: Window,
+    #[serde(default, skip_serializing_if = "Overlap::is_empty")]
+    pub(super) overlap: Overlap,
+    /// What it drew above idle while it was at it, W.
+    #[serde(default, skip_serializing_if = "Recent::is_empty")]
+    pub(super) watts: Recent,
+}
+
+/// The batch that the GPU's memory took after it had refused a larger one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct Fit {
+    /// When it refused, µs since 1970.
+    at_us: u64,
+    /// Runs on the GPU since.
+    runs: u64,
+    /// Tasks that it took.
+    tasks: u64,
 }
 
 impl Group {
-    pub(super) fn new(size_class: u8, tuning: &'static Tuning) -> Self {
+    pub(super) fn new(operation: &str, size_class: u8, tuning: &'static Tuning) -> Self {
         Self {
+            operation: operation.into(),
             size_class,
             tuning,
             cpu: Window::new(Kind::Cpu, tuning),
-            cpu_watts: Recent::default(),
-            call_ns: Recent::default(),
-            shape: Remembered::default(),
-            excess: VecDeque::new(),
-            since_split: 0,
-            ways: Ways::default(),
-            gpus: Vec::new(),
-            spent: Counter::default(),
-            cpu_part: Part::default(),
-            hindrance: 1.0,
-            hindrance_part: Part::default(),
+            ..Self::default()
         }
     }
 
@@ -106,16 +135,17 @@ impl Group {
                 piece_ns: gpu.and_then(|gpu| gpu.overlap.launch_ns(tuning)),
                 bottleneck: gpu.and_then(|gpu| gpu.overlap.bottleneck(tuning)),
                 launch_ns: None,
-                // One that never had a part: all that was ever spent.
-                absence: gpu.map_or(Part::default(), |gpu| gpu.part).absence(spent),
+                absence: gpu
+                    .map_or_else(|| Part::never(spent), |gpu| gpu.part)
+                    .absence(),
                 watts: gpu.and_then(|gpu| gpu.watts.middle()),
             }
         };
         OperationCosts {
             cpu,
             gpus: gpus.clone().map(known).collect(),
-            cpu_absence: self.cpu_part.absence(spent),
-            hindrance_absence: self.hindrance_part.absence(spent),
+            cpu_absence: self.cpu_part.absence(),
+            hindrance_absence: self.hindrance_part.absence(),
             shape: self.shape.expected(),
             split_excess: self.split_excess(),
             ways: self.ways.on(gpus),
@@ -149,7 +179,8 @@ impl Group {
                 self.gpus.remove(oldest.unwrap_or(0));
             }
             let mut gpu = Gpu::new(name, driver, self.tuning);
-            gpu.launches.set_hindrance(self.hindrance);
+            gpu.part = Part::never(self.spent.value());
+            gpu.launches.set_hindrance(self.hindrance.unwrap_or(1.0));
             self.gpus.push(gpu);
             self.gpus.len() - 1
         });
@@ -157,8 +188,7 @@ impl Group {
     }
 
     pub(super) fn observe_cpu(&mut self, record: ObservationRecord) {
-        let was_left_out = self.cpu_part.at < self.spent.value();
-        self.cpu.push(record, was_left_out);
+        self.cpu.push(record, self.cpu_part.was_left_out());
     }
 
     pub(super) fn observe_gpu(
@@ -167,9 +197,8 @@ impl Group {
         driver: Option<&str>,
         record: ObservationRecord,
     ) {
-        let spent = self.spent.value();
         let gpu = self.gpu(name, driver);
-        gpu.launches.push(record, gpu.part.at < spent);
+        gpu.launches.push(record, gpu.part.was_left_out());
     }
 
     /// Counts a run of so many ns, in which these had a part.
@@ -179,15 +208,17 @@ impl Group {
         cpu: bool,
         gpus: impl Iterator<Item = (&'g str, Option<&'g str>)>,
     ) {
-        let before = self.spent.value();
         self.spent.add(ns);
-        let spent = self.spent.value();
+        let parts = self.gpus.iter_mut().map(|gpu| &mut gpu.part);
+        for part in parts.chain([&mut self.cpu_part, &mut self.hindrance_part]) {
+            part.had_none(ns);
+        }
         if cpu {
-            self.cpu_part.had(before, spent);
+            self.cpu_part.had(ns);
         }
         for (name, driver) in gpus {
             let gpu = self.gpu(name, driver);
-            gpu.part.had(before, spent);
+            gpu.part.had(ns);
             if let Some(fit) = &mut gpu.fit {
                 // A step towards larger launches.
                 fit.runs = fit.runs.saturating_add(1);
@@ -221,8 +252,7 @@ impl Group {
 
     /// The last run, of so many ns, was to show how far the devices hinder each other.
     pub(super) fn note_hindrance(&mut self, ns: u64, times: Option<f64>) {
-        let spent = self.spent.value();
-        self.hindrance_part.had(spent.saturating_sub(ns), spent);
+        self.hindrance_part.had(ns);
         if let Some(times) = times {
             self.set_hindrance(times);
         }
@@ -234,7 +264,7 @@ impl Group {
             true => 1.0,
             false => times.clamp(1.0, MOST_HINDRANCE),
         };
-        self.hindrance = times;
+        self.hindrance = Some(times).filter(|times| *times > 1.0);
         self.cpu.set_hindrance(times);
         for gpu in &mut self.gpus {
             gpu.launches.set_hindrance(times);
@@ -259,59 +289,49 @@ impl Group {
         }
     }
 
-    /// Takes in what the file knows.
-    pub(super) fn join(&mut self, record: OperationRecord) {
-        let old = self.spent;
-        self.spent.join(record.spent_ns);
-        let parts = Parts {
-            old,
-            new: self.spent.value(),
-            filed: record.spent_ns,
-        };
-        parts.join(&mut self.cpu_part, record.since_cpu_ns);
-        if parts.join(&mut self.hindrance_part, record.since_hindrance_ns) {
-            self.hindrance = record.hindrance.unwrap_or(1.0);
+    /// Drops what is stamped later than that.
+    pub fn drop_later(&mut self, at_us: u64) {
+        let gpus = self.gpus.iter_mut().map(|gpu| {
+            gpu.fit = gpu.fit.filter(|fit| fit.at_us <= at_us);
+            &mut gpu.launches
+        });
+        for window in gpus.chain([&mut self.cpu]) {
+            window.records.retain(|record| record.at_us <= at_us);
         }
-        self.cpu.join(record.cpu);
-        self.cpu_watts.join(record.cpu_watts);
-        self.call_ns.join(record.call_ns);
-        // GPUs of which the file knows nothing keep how long ago their part was.
+    }
+
+    /// Takes in what the file knows.
+    pub(super) fn join(&mut self, filed: Self) {
+        let unfiled = self.spent.unfiled();
+        self.spent.join(filed.spent.value());
+        self.cpu_part.join(filed.cpu_part, unfiled);
+        if self.hindrance_part.join(filed.hindrance_part, unfiled) {
+            self.hindrance = filed.hindrance;
+        }
+        self.cpu.join(filed.cpu);
+        self.cpu_watts.join(filed.cpu_watts);
+        self.call_ns.join(filed.call_ns);
+        // Of GPUs of which the file knows nothing, they had no part there.
         for gpu in &mut self.gpus {
-            if !record.gpus.iter().any(|other| *other.device == *gpu.name) {
-                parts.join(&mut gpu.part, record.spent_ns);
+            if !filed.gpus.iter().any(|other| other.name == gpu.name) {
+                gpu.part.join(Part::never(filed.spent.value()), unfiled);
             }
         }
-        for record in record.gpus {
-            let gpu = self.gpu(&record.device, record.driver.as_deref());
-            gpu.join(record, &parts);
+        for gpu in filed.gpus {
+            let own = self.gpu(&gpu.name, gpu.driver.as_deref());
+            own.join(gpu, unfiled);
         }
-        self.set_hindrance(self.hindrance);
+        self.set_hindrance(self.hindrance.unwrap_or(1.0));
     }
 
-    pub(super) fn record(&self, operation: &str) -> OperationRecord {
-        let spent = self.spent.value();
-        OperationRecord {
-            operation: operation.to_owned(),
-            size_class: self.size_class,
-            spent_ns: spent,
-            since_cpu_ns: spent.saturating_sub(self.cpu_part.at),
-            since_hindrance_ns: spent.saturating_sub(self.hindrance_part.at),
-            hindrance: Some(self.hindrance).filter(|times| *times > 1.0),
-            cpu: self.cpu.record(),
-            cpu_watts: self.cpu_watts.record(),
-            call_ns: self.call_ns.record(),
-            gpus: self.gpus.iter().map(|gpu| gpu.record(spent)).collect(),
-        }
-    }
-
-    /// That record of it was written to the file.
-    pub(super) fn written(&mut self, record: &OperationRecord) {
-        self.spent.written(record.spent_ns);
-        self.cpu.written(&record.cpu);
-        for record in &record.gpus {
+    /// That was written to the file.
+    pub(super) fn written(&mut self, saved: &Self) {
+        self.spent.written(saved.spent);
+        self.cpu.observed.written(saved.cpu.observed);
+        for saved in &saved.gpus {
             let mut gpus = self.gpus.iter_mut();
-            if let Some(gpu) = gpus.find(|gpu| *gpu.name == *record.device) {
-                gpu.launches.written(&record.launches);
+            if let Some(gpu) = gpus.find(|gpu| gpu.name == saved.name) {
+                gpu.launches.observed.written(saved.launches.observed);
             }
         }
     }
@@ -346,46 +366,31 @@ impl Gpu {
 
     /// A launch of more tasks was refused; so many were taken.
     pub(super) fn remember_fit(&mut self, tasks: u64, at_us: u64) {
-        self.fit = Some(FitRecord {
+        self.fit = Some(Fit {
             at_us,
             runs: 0,
             tasks,
         });
     }
 
-    fn join(&mut self, record: GpuRecord, parts: &Parts) {
-        parts.join(&mut self.part, record.since_ns);
-        let driver = record.driver.as_deref();
+    fn join(&mut self, filed: Self, unfiled: u64) {
+        self.part.join(filed.part, unfiled);
+        let driver = filed.driver.as_deref();
         if driver.is_some_and(|driver| !self.is_of_driver(driver)) {
             // Both cannot be true of the machine; the newer one is.
-            let filed = record.launches.observations.iter();
-            if filed.map(|seen| seen.at_us).max() <= Some(self.launches.newest()) {
+            let stamps = filed.launches.records.iter().map(|record| record.at_us);
+            if stamps.max() <= Some(self.launches.newest()) {
                 return;
             }
-            self.launches = Window::new(Kind::Gpu, self.launches.tuning());
-            self.overlap = Overlap::default();
-            self.watts = Recent::default();
-            self.fit = None;
-            self.driver = None;
+            *self = Self {
+                part: self.part,
+                ..Self::new(&self.name, None, self.launches.tuning())
+            };
         }
-        self.driver = self.driver.take().or(record.driver.map(Into::into));
-        self.fit = self.fit.max(record.fits);
-        self.launches.join(record.launches);
-        self.overlap.join(record.bottlenecks, record.piece_ns);
-        self.watts.join(record.watts);
-    }
-
-    fn record(&self, spent: u64) -> GpuRecord {
-        let (bottlenecks, piece_ns) = self.overlap.record();
-        GpuRecord {
-            device: self.name.to_string(),
-            driver: self.driver.as_deref().map(Into::into),
-            since_ns: spent.saturating_sub(self.part.at),
-            fits: self.fit,
-            launches: self.launches.record(),
-            bottlenecks,
-            piece_ns,
-            watts: self.watts.record(),
-        }
+        self.driver = self.driver.take().or(filed.driver);
+        self.fit = self.fit.max(filed.fit);
+        self.launches.join(filed.launches);
+        self.overlap.join(filed.overlap);
+        self.watts.join(filed.watts);
     }
 }

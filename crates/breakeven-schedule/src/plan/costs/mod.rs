@@ -16,7 +16,6 @@
 //! | `notes` | what the model notes of a batch beside the costs |
 //! | `counter` | counts that several processes add to |
 //! | `model` | all of them, bounded; joining with what the file knows |
-//! | `record` | the same as plain data |
 
 #[cfg(test)]
 mod another_size_tests;
@@ -35,7 +34,6 @@ mod notes;
 mod overlap;
 mod part;
 mod recent;
-mod record;
 mod shape;
 mod ways;
 mod window;
@@ -44,10 +42,12 @@ mod window_tests;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use serde::{Deserialize, Serialize};
+
 pub use cost::{Absence, Cost, Evidence, GpuCosts, OperationCosts};
+pub use group::Group;
 pub use model::Model;
 pub use overlap::Added;
-pub use record::{Forgotten, OperationRecord};
 pub use shape::Shape;
 pub(crate) use shape::{PLACES, PlaceWork};
 pub use ways::Ways;
@@ -131,11 +131,20 @@ pub enum RanOn<'a> {
     Gpu(&'a str),
 }
 
-/// The model at one moment, as plain data.
-#[derive(Debug, Clone, PartialEq)]
+/// An operation that was forgotten.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Forgotten {
+    /// Its name.
+    pub operation: String,
+    /// When, µs since 1970.
+    pub at_us: u64,
+}
+
+/// The model at one moment, for the file.
+#[derive(Debug, Clone)]
 pub struct Snapshot {
     /// Each operation at each size of task.
-    pub operations: Vec<OperationRecord>,
+    pub operations: Vec<Group>,
     /// Operations that are forgotten, and since when.
     pub forgotten: Vec<Forgotten>,
     /// Changes that no file has.

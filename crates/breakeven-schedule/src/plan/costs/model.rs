@@ -7,8 +7,8 @@ use std::time::SystemTime;
 use smallvec::SmallVec;
 
 use super::group::Group;
-use super::record::{Forgotten, ObservationRecord, OperationRecord};
-use super::{GpuCosts, Observation, OperationCosts, RanOn, Snapshot, micros};
+use super::window::ObservationRecord;
+use super::{Forgotten, GpuCosts, Observation, OperationCosts, RanOn, Snapshot, micros};
 use crate::plan::Tuning;
 
 /// Operations times sizes that are kept; beyond, the one that was not observed
@@ -273,7 +273,7 @@ impl Model {
         let is_it = |group: &Group| group.size_class == size_class;
         let found = groups.iter().position(is_it);
         let index = found.unwrap_or_else(|| {
-            groups.push(Group::new(size_class, self.tuning));
+            groups.push(Group::new(operation, size_class, self.tuning));
             groups.len() - 1
         });
         change(&mut groups[index], &self.drivers);
@@ -310,24 +310,21 @@ impl Model {
 
     /// Takes in what the file knows, and gives all that is known then. What this process
     /// knows and the file does too is there once.
-    pub fn join(&mut self, records: Vec<OperationRecord>, forgotten: Vec<Forgotten>) -> Snapshot {
+    pub fn join(&mut self, filed: Vec<Group>, forgotten: Vec<Forgotten>) -> Snapshot {
         for Forgotten { operation, at_us } in forgotten {
             self.note_forgotten(clipped(&operation), at_us);
         }
-        for mut record in records {
-            record.operation.truncate(clipped(&record.operation).len());
-            for gpu in &mut record.gpus {
-                gpu.device.truncate(clipped(&gpu.device).len());
+        for mut filed in filed {
+            for gpu in &mut filed.gpus {
+                gpu.name = clipped(&gpu.name).into();
             }
-            record.gpus.retain(|gpu| {
-                let here = driver_of(&self.drivers, &gpu.device);
+            filed.gpus.retain(|gpu| {
+                let here = driver_of(&self.drivers, &gpu.name);
                 let there = gpu.driver.as_deref();
                 here.is_none() || there.is_none() || here == there
             });
-            let operation = record.operation.clone();
-            self.with_group(&operation, record.size_class, |group, _| {
-                group.join(record);
-            });
+            let operation = filed.operation.clone();
+            self.with_group(&operation, filed.size_class, |group, _| group.join(filed));
         }
         let forgotten = &self.forgotten;
         self.operations.retain(|name, groups| {
@@ -346,11 +343,8 @@ impl Model {
 
     /// All of it as plain data, in the order of names.
     fn snapshot(&self) -> Snapshot {
-        let groups = self.operations.iter();
-        let records =
-            groups.flat_map(|(name, groups)| groups.iter().map(|group| group.record(name)));
-        let mut records: Vec<_> = records.collect();
-        records.sort_by(|a, b| (&a.operation, a.size_class).cmp(&(&b.operation, b.size_class)));
+        let mut operations: Vec<_> = self.operations.values().flatten().cloned().collect();
+        operations.sort_by(|a, b| (&a.operation, a.size_class).cmp(&(&b.operation, b.size_class)));
         let forgotten = self.forgotten.iter();
         let forgotten = forgotten.map(|(name, &at_us)| Forgotten {
             operation: name.to_string(),
@@ -359,7 +353,7 @@ impl Model {
         let mut forgotten: Vec<_> = forgotten.collect();
         forgotten.sort();
         Snapshot {
-            operations: records,
+            operations,
             forgotten,
             unsaved: self.unsaved,
         }
@@ -368,11 +362,11 @@ impl Model {
     /// That snapshot was written to the file.
     pub fn written(&mut self, snapshot: &Snapshot) {
         self.unsaved = self.unsaved.saturating_sub(snapshot.unsaved);
-        for record in &snapshot.operations {
-            let groups = self.operations.get_mut(record.operation.as_str());
+        for saved in &snapshot.operations {
+            let groups = self.operations.get_mut(&saved.operation);
             let groups = groups.into_iter().flatten();
-            for group in groups.filter(|group| group.size_class == record.size_class) {
-                group.written(record);
+            for group in groups.filter(|group| group.size_class == saved.size_class) {
+                group.written(saved);
             }
         }
     }

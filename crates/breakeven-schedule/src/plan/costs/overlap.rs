@@ -4,13 +4,16 @@
 //! work is `launch/w + bottleneck`: of pieces of two sizes a line tells both, and what a launch
 //! costs far better than whole launches do, whose times vary by more than that.
 
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+
 use crate::plan::Tuning;
 
 /// Batches in pieces that are remembered.
 const MOST: usize = 3;
 
 /// What each further piece of a batch added.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Added {
     /// As a part of what its work takes alone.
     pub part: f64,
@@ -25,6 +28,10 @@ impl Added {
         per_ns: 0.0,
     };
 
+    fn is_plausible(&self) -> bool {
+        is_plausible(self.part) && is_plausible(self.per_ns)
+    }
+
     /// Part of a piece's work that a further piece added, where a launch costs that; with the
     /// launch as long as that is not known.
     pub(crate) fn bottleneck(self, launch_ns: Option<f64>) -> f64 {
@@ -33,13 +40,15 @@ impl Added {
 }
 
 /// What the last batches in pieces told.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Overlap {
     /// Newest first.
     seen: Vec<Added>,
     /// What a further piece costs, ns, as far as pieces of two sizes told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     launch_ns: Option<f64>,
     /// Batches in one launch since one in pieces showed that nothing overlaps.
+    #[serde(skip)]
     uncut: u64,
 }
 
@@ -47,7 +56,7 @@ impl Overlap {
     /// A batch in pieces told this; none for one that was not cut. A device that did not
     /// overlap is tried again, rarely.
     pub(super) fn note(&mut self, added: Option<Added>, tuning: &Tuning) {
-        match added.filter(|added| added.part.is_finite() && added.per_ns.is_finite()) {
+        match added.filter(Added::is_plausible) {
             Some(added) => {
                 if self.is_old(tuning) {
                     *self = Self::default();
@@ -86,31 +95,31 @@ impl Overlap {
 
     /// The middle one of what was seen, the larger of two.
     pub(super) fn bottleneck(&self, tuning: &Tuning) -> Option<f64> {
-        let (mut seen, _) = self.record();
-        seen.retain(|_| !self.is_old(tuning));
+        let seen = self.seen.iter().filter(|_| !self.is_old(tuning));
+        let mut seen: SmallVec<[f64; MOST]> =
+            seen.map(|added| added.bottleneck(self.launch_ns)).collect();
         seen.sort_by(f64::total_cmp);
         seen.get(seen.len() / 2).copied()
     }
 
-    /// The bottlenecks, and what a further piece costs, ns.
-    pub(super) fn record(&self) -> (Vec<f64>, Option<f64>) {
-        let seen = self
-            .seen
-            .iter()
-            .map(|added| added.bottleneck(self.launch_ns));
-        let seen = seen.map(|part| (part * 1e3).round() / 1e3).collect();
-        (seen, self.launch_ns.map(f64::round))
+    pub(super) fn is_empty(&self) -> bool {
+        self.seen.is_empty()
     }
 
-    /// The file knows these: they count where this process saw nothing.
-    pub(super) fn join(&mut self, filed: Vec<f64>, launch_ns: Option<f64>) {
+    /// The file knows this: it counts where this process saw nothing.
+    pub(super) fn join(&mut self, filed: Self) {
         if self.seen.is_empty() {
-            self.launch_ns = launch_ns.filter(|ns| (0.0..f64::INFINITY).contains(ns));
-            let filed = filed.into_iter().filter(|part| (0.0..=1.0).contains(part));
-            let filed = filed.map(|part| Added { part, ..Added::ALL });
-            self.seen = filed.take(MOST).collect();
+            self.launch_ns = filed.launch_ns.filter(|ns| is_plausible(*ns));
+            self.seen = filed.seen;
+            self.seen.retain(Added::is_plausible);
+            self.seen.truncate(MOST);
         }
     }
+}
+
+/// A file may say anything.
+fn is_plausible(value: f64) -> bool {
+    (0.0..f64::INFINITY).contains(&value)
 }
 
 #[cfg(test)]
@@ -126,6 +135,11 @@ mod tests {
         }
     }
 
+    fn is(overlap: &Overlap, bottleneck: f64) -> bool {
+        let found = overlap.bottleneck(Tuning::USUAL);
+        found.is_some_and(|found| (found - bottleneck).abs() < 1e-3)
+    }
+
     #[test]
     fn pieces_of_two_sizes_tell_what_a_launch_costs() {
         let mut overlap = Overlap::default();
@@ -138,13 +152,13 @@ mod tests {
         );
         overlap.note(Some(pieces(2.0)), Tuning::USUAL);
         assert_eq!(overlap.launch_ns(Tuning::USUAL), None);
-        assert_eq!(overlap.record().0, [0.353]);
+        assert!(is(&overlap, 0.353));
         overlap.note(Some(pieces(3.0)), Tuning::USUAL);
         assert_eq!(overlap.launch_ns(Tuning::USUAL), None);
         overlap.note(Some(pieces(50.0)), Tuning::USUAL);
         let launch = overlap.launch_ns(Tuning::USUAL).expect("two sizes told");
         assert!((launch - 1e4).abs() < 1.0, "{launch}");
-        assert_eq!(overlap.record().0, [0.333; 3]);
+        assert!(is(&overlap, 0.333));
         // It is kept where further batches are in as many pieces.
         (0..5).for_each(|_| overlap.note(Some(pieces(8.0)), Tuning::USUAL));
         assert!(
@@ -159,25 +173,32 @@ mod tests {
             }),
             Tuning::USUAL,
         );
-        assert_eq!(overlap.record().0, [0.333; 3]);
+        assert!(is(&overlap, 0.333));
     }
 
     #[test]
     fn a_device_that_did_not_overlap_is_tried_again() {
         let mut overlap = Overlap::default();
-        overlap.join(vec![1.0, f64::NAN, -1.0, 1.0, 1.0, 0.5], Some(1e4));
-        assert_eq!(overlap.record(), (vec![1.0; 3], Some(1e4)));
+        let parts = [1.0, f64::NAN, -1.0, 1.0, 1.0, 0.5];
+        let filed = Overlap {
+            seen: parts.map(|part| Added { part, ..Added::ALL }).to_vec(),
+            launch_ns: Some(1e4),
+            uncut: 0,
+        };
+        overlap.join(filed.clone());
+        assert_eq!(overlap.seen, [Added::ALL; 3]);
+        assert_eq!(overlap.launch_ns, Some(1e4));
         let uncut = Tuning::USUAL.runs_before_again;
         (1..uncut).for_each(|_| overlap.note(None, Tuning::USUAL));
         assert_eq!(overlap.bottleneck(Tuning::USUAL), Some(1.0));
         overlap.note(None, Tuning::USUAL);
         assert_eq!(overlap.bottleneck(Tuning::USUAL), None);
         // What the file still knows does not come back.
-        overlap.join(vec![1.0], None);
+        overlap.join(filed);
         assert_eq!(overlap.bottleneck(Tuning::USUAL), None);
         // Batches that are too short to be cut say nothing of one that overlaps.
         overlap.note(Some(pieces(2.0)), Tuning::USUAL);
         (0..=uncut).for_each(|_| overlap.note(None, Tuning::USUAL));
-        assert_eq!(overlap.record().0, [0.353]);
+        assert!(is(&overlap, 0.353));
     }
 }

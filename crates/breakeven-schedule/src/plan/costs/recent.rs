@@ -1,5 +1,7 @@
 //! A value that batches tell one by one, such as what an operation makes a device draw.
 
+use serde::{Deserialize, Serialize};
+
 /// Values that are kept: the middle one of them counts, so that a stray moves nothing.
 const KEPT: usize = 8;
 
@@ -7,10 +9,12 @@ const KEPT: usize = 8;
 const MOST: f64 = 1e15;
 
 /// The newest values.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
 pub(super) struct Recent {
     /// Newest first.
     seen: Vec<f64>,
+    #[serde(skip)]
     middle: Option<f64>,
 }
 
@@ -29,14 +33,14 @@ impl Recent {
         self.middle
     }
 
-    pub(super) fn record(&self) -> Vec<f64> {
-        self.seen.clone()
+    pub(super) fn is_empty(&self) -> bool {
+        self.seen.is_empty()
     }
 
     /// The file knows these: they count where this process saw nothing.
-    pub(super) fn join(&mut self, filed: Vec<f64>) {
+    pub(super) fn join(&mut self, filed: Self) {
         if self.seen.is_empty() {
-            self.seen = filed;
+            self.seen = filed.seen;
             self.seen.retain(|value| is_plausible(*value));
             self.seen.truncate(KEPT);
             self.settle();
@@ -67,9 +71,11 @@ mod tests {
         }
         assert_eq!(watts.middle(), Some(51.0));
         let mut other = Recent::default();
-        other.join(watts.record());
+        other.join(watts);
         assert_eq!(other.middle(), Some(51.0));
-        other.join(vec![1.0]);
+        let mut another = Recent::default();
+        another.note(1.0);
+        other.join(another);
         assert_eq!(other.middle(), Some(51.0));
     }
 }

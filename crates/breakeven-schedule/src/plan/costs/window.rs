@@ -1,36 +1,85 @@
 //! The newest observations of an operation on a device, and their cost.
 
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use super::Cost;
 use super::cost::tell_fixed;
 use super::counter::Counter;
 use super::line::{Line, Point, WINDOW, robust_line};
-use super::record::{ObservationRecord, WindowRecord};
 use crate::plan::Tuning;
 
 /// What the times of a window depend on.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) enum Kind {
     /// Twice as many workers take half the time per task. Setting a pool to work takes
     /// microseconds, and what is longer grows with the tasks.
+    #[default]
     Cpu,
     /// A part of a time is fixed: a launch takes microseconds or milliseconds.
     Gpu,
 }
 
-/// The newest observations, oldest first.
-#[derive(Debug, Clone)]
+/// One observation. Time, writer and number tell it from every other one; in
+/// this order they are also the order of age.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct ObservationRecord {
+    /// When the run ended, µs since 1970.
+    pub(super) at_us: u64,
+    /// The process that made it: a random number.
+    pub(super) writer: u32,
+    /// Its number among those of the process.
+    pub(super) number: u32,
+    pub(super) tasks: u64,
+    pub(super) ns: u64,
+    /// CPU workers that ran it.
+    pub(super) workers: u32,
+    /// Part of the time that went into transfers, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) transfer_ns: Option<u64>,
+    /// Other devices worked at the same batch at the same time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) shared: bool,
+    /// The launch was taken back: it would have taken that at the least.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) recalled: bool,
+}
+
+impl ObservationRecord {
+    /// True for what a run can have taken: some tasks, at least one worker, and
+    /// less time than 2^53 ns (three months), with less tasks than that and no
+    /// more than 65 536 workers. Ratios of those fit single precision.
+    pub(super) fn is_plausible(&self) -> bool {
+        const MOST: u64 = 1 << 53;
+        let workers = (1..=1 << 16).contains(&self.workers);
+        (1..MOST).contains(&self.tasks) && self.ns < MOST && workers
+    }
+
+    /// What tells it from every other one.
+    fn id(&self) -> (u64, u32, u32) {
+        (self.at_us, self.writer, self.number)
+    }
+}
+
+/// The newest observations, oldest first. One from a file is there to be joined.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Window {
+    #[serde(skip)]
     kind: Kind,
+    #[serde(skip)]
     tuning: &'static Tuning,
-    records: Vec<ObservationRecord>,
-    observed: Counter,
+    /// Observations that were ever made.
+    pub(super) observed: Counter,
+    #[serde(rename = "observations")]
+    pub(super) records: Vec<ObservationRecord>,
     /// Observations in a row that were far faster than those before.
+    #[serde(skip)]
     faster: usize,
     /// How many times as long a task takes beside other devices, as far as another tells.
+    #[serde(skip)]
     hindrance: f64,
     /// Their cost on one worker where the kind scales.
+    #[serde(skip)]
     cost: Option<Cost>,
 }
 
@@ -39,11 +88,8 @@ impl Window {
         Self {
             kind,
             tuning,
-            records: Vec::new(),
-            observed: Counter::default(),
-            faster: 0,
             hindrance: 1.0,
-            cost: None,
+            ..Self::default()
         }
     }
 
@@ -112,10 +158,10 @@ impl Window {
     }
 
     /// Takes in what the file knows: of both the newest, each once.
-    pub(super) fn join(&mut self, record: WindowRecord) {
-        let filed = record.observed.max(record.observations.len() as u64);
-        self.observed.join(filed);
-        self.records.extend(record.observations);
+    pub(super) fn join(&mut self, filed: Self) {
+        let observed = filed.observed.value().max(filed.records.len() as u64);
+        self.observed.join(observed);
+        self.records.extend(filed.records);
         self.records.retain(ObservationRecord::is_plausible);
         self.records.sort_unstable();
         self.records.dedup_by_key(|record| record.id());
@@ -152,18 +198,6 @@ impl Window {
     pub(super) fn forget_until(&mut self, at_us: u64) {
         self.records.retain(|record| record.at_us > at_us);
         self.fit();
-    }
-
-    pub(super) fn record(&self) -> WindowRecord {
-        WindowRecord {
-            observed: self.observed.value(),
-            observations: self.records.clone(),
-        }
-    }
-
-    /// That record of it was written to the file.
-    pub(super) fn written(&mut self, record: &WindowRecord) {
-        self.observed.written(record.observed);
     }
 
     fn line(&self, points: &[Point]) -> Option<Line> {

@@ -1,7 +1,6 @@
 //! Which observations stay.
 
-use super::record::ObservationRecord;
-use super::window::{Kind, Window};
+use super::window::{Kind, ObservationRecord, Window};
 use crate::plan::Tuning;
 
 fn launch(number: u32, tasks: u64, ns: u64) -> ObservationRecord {
@@ -31,13 +30,13 @@ fn after_a_small_one(ns: u64) -> Window {
 #[test]
 fn what_alone_tells_a_launchs_cost_stays_when_it_is_old() {
     let window = after_a_small_one(1_100_000);
-    assert_eq!(window.record().observations.len(), 16);
+    assert_eq!(window.records.len(), 16);
     let cost = window.cost(1).expect("it was observed");
     assert!(cost.tells_fixed(), "{cost:?}");
     assert!((cost.fixed_ns / 1e6 - 1.0).abs() < 0.01, "{cost:?}");
     // What two processes know, through the file.
     let mut joined = after_a_small_one(1_100_000);
-    joined.join(window.record());
+    joined.join(window.clone());
     assert_eq!(joined.cost(1).map(|cost| cost.fewest), Some(10));
     // Newer ones of other sizes take its place.
     let mut window = window;
