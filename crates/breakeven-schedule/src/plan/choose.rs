@@ -483,7 +483,7 @@ fn watch_hindrance(
         since_ns,
         ..absence
     };
-    if is_due(excess, true, absence) {
+    if waits_ns <= tuning.look_cost * split_ns && is_due(excess, true, absence) {
         if !is_split {
             decision.overrule(split.strategy, Basis::Exploration);
         }

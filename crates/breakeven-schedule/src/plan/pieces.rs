@@ -51,13 +51,13 @@ pub(crate) fn pieces(alone_ns: f64, further: Further, tuning: &Tuning) -> usize 
     };
     let takes = |pieces| row_ns(pieces, alone_ns, launch, bottleneck);
     let telling = most.min(tuning.telling_pieces);
-    if !further.is_told && bottleneck <= 1.0 - tuning.least_gain && takes(telling) <= alone_ns {
+    if !further.is_told && bottleneck <= 1.0 - tuning.least_overlap && takes(telling) <= alone_ns {
         return telling;
     }
     let work = (alone_ns - launch).max(0.0);
     let best = ((1.0 - bottleneck).max(0.0) * work / launch).sqrt();
     let pieces = whole(best.round()).clamp(1, most);
-    match alone_ns - takes(pieces) >= tuning.least_gain * alone_ns {
+    match alone_ns - takes(pieces) >= tuning.least_overlap * alone_ns {
         true => pieces,
         false => 1,
     }
@@ -91,7 +91,7 @@ mod tests {
     fn what_does_not_pay_is_one_launch() {
         for (alone, launch, bottleneck) in [
             (100.0, 1.0, 1.0),  // nothing overlaps
-            (100.0, 1.0, 0.95), // it saves less than least_gain
+            (100.0, 1.0, 0.85), // it saves less than least_overlap
             (2.0, 1.0, 0.3),    // a further launch costs what it saves
             (0.0, 0.0, 0.3),    // there is nothing to cut
         ] {
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn what_overlaps_is_cut_until_it_tells_what_a_launch_costs() {
         // Whole launches of 100 that vary may tell 6 or 50 for one.
-        for (launch, bottleneck, expected) in [(6.0, 0.3, 8), (1.0, 0.98, 1), (50.0, 0.3, 1)] {
+        for (launch, bottleneck, expected) in [(6.0, 0.3, 8), (1.0, 0.95, 1), (50.0, 0.3, 1)] {
             let further = Further {
                 is_told: false,
                 ..told(launch, Some(bottleneck))

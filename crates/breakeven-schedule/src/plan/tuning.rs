@@ -30,9 +30,8 @@ impl Default for &Tuning {
 
 tuning! {
     // The choice.
-    /// Part of the better device's time that a split is to save at the least, and part of a
-    /// batch's that cutting it into pieces is: several devices at one batch cost energy and
-    /// attention, and predictions are hardly more exact.
+    /// Part of the better device's time that a split is to save at the least: several devices
+    /// at one batch cost energy and attention, and predictions are hardly more exact.
     least_gain: f64 = 0.03,
     /// Part of the time without a device that trying it may cost.
     exploration_budget: f64 = 0.06,
@@ -85,24 +84,31 @@ tuning! {
     /// Part of the time left that a worker takes at once, and after which a GPU that got nothing
     /// asks again (guided self-scheduling,
     /// Polychronopoulos and Kuck 1987, by time instead of count); part of a batch's for which GPUs
-    /// wait so that the CPU shows what it takes without them.
+    /// wait so that the CPU shows what it takes without them …
     worker_part: f64 = 0.06,
+    /// … and part of it that this may cost.
+    look_cost: f64 = 0.08,
     /// What a worker's span takes at the least, so that taking it costs nothing, ns.
     least_span_ns: f64 = 20_000.0,
     /// How many standard errors of unlike tasks (whose deviation is their mean) a
     /// worker reckons with when it takes a span. Without: `efficiency/block_at_5/cold` −3.5.
     caution: f64 = 2.0,
-    /// Part of its share that a GPU takes at once; where it is not known where the work lies,
-    /// times its share of all that is left. With 1: `efficiency/ascending/warm` −3.8,
-    /// `trouble_mean/10_times/warm` +13.
-    gpu_part: f64 = 0.8,
+    /// Part of its share that a GPU takes at once where it is known where the work lies
+    /// (with 1: `trouble_mean/10_times/warm` +13) …
+    sure_part: f64 = 0.8,
+    /// … and where it is not, times its share of all that is left (with 0.8:
+    /// `trouble_mean/100_times/cold` +3).
+    guessed_part: f64 = 0.6,
     /// Launches' cost that another launch is worth: where the rest of its share takes less,
     /// a GPU takes the whole. Without: `regret/unlike` +72, `trouble_most/stalls/warm` +31.
     worth_launches: f64 = 5.0,
     /// How many times as large as the last one a launch may be while it is not told what
     /// a launch costs.
     growth: f64 = 4.0,
-    /// Most pieces of a batch that overlap on a GPU …
+    /// Part of a batch's time that must be saved by cutting it into pieces that overlap on a
+    /// GPU …
+    least_overlap: f64 = 0.1,
+    /// … the most pieces …
     most_pieces: usize = 64,
     /// … those in which a batch is cut that overlaps, to tell what a launch costs (with 2:
     /// `overlap_time/equal` +25) …

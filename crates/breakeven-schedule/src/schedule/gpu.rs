@@ -170,7 +170,7 @@ impl Gpu {
     pub(super) fn overlapped(&self, tuning: &Tuning) -> bool {
         let added = self.row.zip(self.added(tuning));
         let part = added.map(|(row, added)| added.bottleneck(Some(row.launch)));
-        part.is_some_and(|part| part <= 1.0 - tuning.least_gain)
+        part.is_some_and(|part| part <= 1.0 - tuning.least_overlap)
     }
 
     fn set_busy(&mut self, now: Ns) {

@@ -148,10 +148,10 @@ impl Schedule {
     /// Fraction of its share that a GPU takes at once: if it is not known where the work lies,
     /// the less the more the others would have to do while it is held up.
     fn part_of(&self, share: f64, left: f64) -> f64 {
-        let part = self.setup.tuning.gpu_part;
+        let tuning = &self.setup.tuning;
         match self.knows_shape() {
-            true => part,
-            false => part * share / left.max(f64::MIN_POSITIVE),
+            true => tuning.sure_part,
+            false => tuning.guessed_part * share / left.max(f64::MIN_POSITIVE),
         }
     }
 
