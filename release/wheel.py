@@ -69,9 +69,9 @@ def build_wheel(
 ) -> str:
     with _screen() as screen:
         print(
-            "\nbreakeven is built from source, with its GPU kernels: about 5 minutes on two "
-            "cores and 3 GB of disk.\n(MATURIN_PEP517_ARGS=--no-default-features leaves the "
-            "kernels out: about 2 minutes.)",
+            "\nbreakeven is built from source, with its GPU kernels: about 6 minutes on two "
+            "cores and 2.5 GB of disk.\n(MATURIN_PEP517_ARGS=--no-default-features leaves the "
+            "kernels out: about 4 minutes and 1 GB.)",
             file=screen,
             flush=True,
         )

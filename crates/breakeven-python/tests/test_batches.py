@@ -252,6 +252,23 @@ def test_what_comes_out_does_not_depend_on_where_a_task_ran():
         )
 
 
+def test_arrays_are_of_the_tasks_library_wherever_they_ran():
+    torch = pytest.importorskip("torch")
+    rows = np.ones((100, 3), np.float32)
+    for strategy in ("gpu-only", "cpu-only", "hybrid:50/50"):
+        outputs = be.run(
+            rows, lambda part: part * 2, lambda part: torch.from_numpy(part) * 2, batched=True,
+            strategy=strategy, device="library",
+        ).outputs
+        assert isinstance(outputs, np.ndarray) and outputs.dtype == np.float32
+
+
+def test_processes_take_a_function_from_where_no_gradients_are_kept():
+    torch = pytest.importorskip("torch")
+    with torch.no_grad():
+        assert be.run(range(10), square, workers="processes").outputs[3] == 9
+
+
 def test_a_batch_without_items_gives_an_array_without_items():
     outputs = be.run(np.zeros((0, 3), np.float32), lambda rows: rows.sum(axis=1), batched=True)
     assert outputs.outputs.shape == (0,) and outputs.outputs.dtype == np.float32

@@ -194,6 +194,8 @@ def _started(tasks: Any, asked: dict[str, Any]) -> _breakeven.Job:
     cpu = asked["cpu"]
     if asked["pools"]:
         cpu = _processes(cpu, asked)
+    if asked["gpu"] is not None and asked["join"] is _join:
+        asked = {**asked, "join": functools.partial(_join, library=_kind(tasks)[0])}
     return _breakeven.start(tasks, cpu, asked["gpu"], asked)
 
 
@@ -312,7 +314,7 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
         name, memory = ("gpu:0", None) if gpu is None else _device()
     costs, processes = given["costs"], workers == "processes"
     return {
-        "cpu": _carried(cpu),
+        "cpu": cpu if processes else _carried(cpu),
         "gpu": gpu if gpu is None else _carried(gpu),
         "operation": given["operation"] or _name(cpu),
         "strategy": given["strategy"],
@@ -417,9 +419,13 @@ def _device() -> tuple[str, Optional[int]]:
     return "gpu:0", None
 
 
-def _join(parts: list[Any]) -> Any:
+def _join(parts: list[Any], library: str = "") -> Any:
     """Outputs that were given in parts as one: an array of arrays, a table of tables, else a
-    list."""
+    list. Where a GPU took part, arrays are of the tasks' ``library``."""
+    if library == "numpy":
+        parts = [part if isinstance(part, (list, tuple)) else _on_host(part) for part in parts]
+    if library == "torch":
+        parts = [part.cpu() if _kind(part)[0] == "torch" else part for part in parts]
     if len(parts) == 1:
         return parts[0]
     kinds = {_kind(part): part for part in parts}

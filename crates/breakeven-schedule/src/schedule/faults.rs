@@ -4,9 +4,9 @@
 //! |---|---|
 //! | out of memory, never fits | half the span, down to one task, which the CPU does; the size that worked is remembered; where memory does not suffice for three single tasks in a row, the CPU does the rest |
 //! | refused input | half the span, down to the task that is refused, which the CPU does |
-//! | launch, other | the CPU does the span; after three in a row, or one of a device that is tried, it does the rest, and nobody tries this device for a while |
-//! | compile, unsupported | the CPU does the rest; the operation does not try this device for a while |
-//! | lost, timeout, panic, wrong result, unavailable | the CPU does the rest; nobody tries this device for a while |
+//! | launch, other | the CPU does the span; after three in a row, or one of a device that is tried, it does the rest, and nobody tries this device for a while (launch), or this operation does not (other) |
+//! | compile, unsupported, panic, wrong result | the CPU does the rest; the operation does not try this device for a while |
+//! | lost, timeout, unavailable | the CPU does the rest; nobody tries this device for a while |
 //!
 //! Where there are other GPUs, what a device has not begun is theirs too.
 
