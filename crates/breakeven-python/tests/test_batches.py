@@ -245,6 +245,12 @@ def test_what_comes_out_does_not_depend_on_where_a_task_ran():
         strategy="hybrid:50/50", device="one type",
     ).outputs
     assert {type(output) for output in outputs} == {float}
+    for strategy in ("cpu-only", "gpu-only"):
+        outputs = be.run(
+            list(range(100)), np.float64, lambda part: np.array(part, float), strategy=strategy,
+            device="one type",
+        ).outputs
+        assert {type(output) for output in outputs} == {float}
     with pytest.raises(be.InvalidError, match="float.*str"):
         be.run(
             list(range(100)), lambda task: float(task), lambda part: [str(x) for x in part],

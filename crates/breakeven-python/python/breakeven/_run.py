@@ -426,8 +426,8 @@ def _join(parts: list[Any], library: str = "") -> Any:
         parts = [part if isinstance(part, (list, tuple)) else _on_host(part) for part in parts]
     if library == "torch":
         parts = [part.cpu() if _kind(part)[0] == "torch" else part for part in parts]
-    if len(parts) == 1:
-        return parts[0]
+    if len(parts) < 2:
+        return parts[0] if parts else []
     kinds = {_kind(part): part for part in parts}
     if len({kind[0] for kind in kinds}) > 1 and not {"list", "tuple"} & {k[0] for k in kinds}:
         # Arrays of a GPU's library and of the CPU's meet on the host.
@@ -479,7 +479,7 @@ def _one_type(outputs: list[Any], by_gpu: list[bool]) -> list[Any]:
     for _ in range(2):
         kinds = [_kinds(itertools.compress(outputs, by)) for by in (by_cpu, by_gpu)]
         if not any(issubclass(kind, numpy.generic) for kind, _ in kinds[0] | kinds[1]):
-            if kinds[0] <= kinds[1] or kinds[0] & kinds[1]:
+            if not all(kinds) or kinds[0] & kinds[1]:
                 return outputs
             if not all(hasattr(output, "shape") for output in outputs):
                 break

@@ -305,7 +305,7 @@ impl Run {
             outcome,
             raised: raised.unwrap_or_default(),
             join: self.options.join,
-            one_type: self.options.one_type,
+            one_type: self.gpu.is_some().then_some(self.options.one_type),
             nothing,
             source: self.source,
             how: How {

@@ -96,7 +96,7 @@ fn is_several(outputs: &Bound<'_, PyAny>) -> PyResult<bool> {
     let is_other = outputs.hasattr("keys")?
         || outputs.hasattr("isdisjoint")?
         || outputs.hasattr("capitalize")?;
-    Ok(!is_other && outputs.hasattr("__iter__")?)
+    Ok(!is_other && (outputs.hasattr("__len__")? || outputs.hasattr("__iter__")?))
 }
 
 /// The outputs of several single tasks, one for each, as a GPU's function gave them.
@@ -127,12 +127,12 @@ fn kind_of(value: &Bound<'_, PyAny>) -> String {
 }
 
 /// All outputs as a list, or, where they were given together, as what they were given as:
-/// `joined` makes parts one, `one_type` holds those of a GPU against the CPU's.
+/// `joined` makes parts one, `one_type` makes outputs of two functions ones of one type.
 pub(super) fn join<'py>(
     py: Python<'py>,
     outputs: Vec<Output>,
     joined: &Bound<'py, PyAny>,
-    one_type: &Bound<'py, PyAny>,
+    one_type: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (mut all, mut by_gpu, mut parts) = (Vec::new(), Vec::new(), Vec::new());
     for output in outputs {
@@ -153,8 +153,8 @@ pub(super) fn join<'py>(
         return joined.call1((PyList::new(py, parts)?,));
     }
     let list = PyList::new(py, all)?.into_any();
-    match by_gpu.contains(&true) {
-        true => one_type.call1((list, by_gpu)),
-        false => Ok(list),
+    match one_type {
+        Some(one_type) => one_type.call1((list, by_gpu)),
+        None => Ok(list),
     }
 }

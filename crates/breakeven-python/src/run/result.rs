@@ -46,7 +46,7 @@ pub(super) struct Ended {
     /// Joins outputs that were given together.
     pub(super) join: Py<PyAny>,
     /// Makes outputs of both functions ones of one type.
-    pub(super) one_type: Py<PyAny>,
+    pub(super) one_type: Option<Py<PyAny>>,
     /// The function of a batch without items.
     pub(super) nothing: Option<Py<PyAny>>,
     pub(super) source: Arc<Source>,
@@ -91,7 +91,7 @@ impl Ended {
                     Some(function) => (self.source.part(py, 0..0))
                         .and_then(|part| function.bind(py).call1((part,)))
                         .unwrap_or_else(|_| PyList::empty(py).into_any()),
-                    None => join(py, outputs, self.join.bind(py), self.one_type.bind(py))?,
+                    None => join(py, outputs, self.join.bind(py), self.one_type.as_ref().map(|each| each.bind(py)))?,
                 };
                 (outputs, result)
             }

@@ -112,7 +112,8 @@ class Worker:
     def __init__(self, config: Config) -> None:
         cpu = config.cpu
         self._cpu = cpu() if isinstance(cpu, type) else cpu
-        self._asked = _run._asked({**_run._DEFAULTS, **config.options, "cpu": cpu})
+        options = {**_run._DEFAULTS, **config.options, "cpu": cpu, "gpu": None}
+        self._asked = _run._asked(options)
         self._asked.update(batched=True, join=_join)
         self._cores = int(config.options["workers"])
         self._config = config
