@@ -56,7 +56,7 @@ pub struct Group {
     #[serde(skip)]
     excess: VecDeque<f64>,
     #[serde(skip)]
-    since_split: usize,
+    since_split: u32,
     #[serde(skip)]
     pub(super) ways: Ways,
 }
@@ -243,7 +243,7 @@ impl Group {
             }
             None => {
                 self.since_split += 1;
-                if self.since_split.is_multiple_of(self.tuning.slow_splits) {
+                if self.since_split.is_multiple_of(self.tuning.forgotten_after) {
                     self.excess.pop_back();
                 }
             }
