@@ -393,7 +393,7 @@ def test_a_dataset_is_mapped_lazily_and_says_how(dataset):
         table = mapped.filter(lambda row: row["id"] % 2 == 0).to_pandas()
         assert sorted(table["id"]) == list(range(0, ROWS, 2))
         report = be.ray.report(mapped)
-        assert (report.operation, report.tasks) == ("test_ray.columns", runs * ROWS)
+        assert report.operation.startswith("test_ray.columns#") and report.tasks == runs * ROWS
         if report.gpu_tasks:
             break
     assert "on gpu" in set(table["node"])
