@@ -72,8 +72,8 @@ pub mod plan {
         TransferTime, Tuning, Ways, Work, costs_from_rates, decide, decide_by, decide_for, rule,
     };
     pub(crate) use breakeven_schedule::plan::{
-        Forgotten, Group, Learned, Model, Query, StatedWork, Took, decide_tuned,
-        estimate, micros, profile_of,
+        Forgotten, Group, Learned, Model, Query, StatedWork, Took, decide_tuned, estimate, micros,
+        profile_of,
     };
 }
 

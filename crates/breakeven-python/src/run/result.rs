@@ -91,7 +91,12 @@ impl Ended {
                     Some(function) => (self.source.part(py, 0..0))
                         .and_then(|part| function.bind(py).call1((part,)))
                         .unwrap_or_else(|_| PyList::empty(py).into_any()),
-                    None => join(py, outputs, self.join.bind(py), self.one_type.as_ref().map(|each| each.bind(py)))?,
+                    None => join(
+                        py,
+                        outputs,
+                        self.join.bind(py),
+                        self.one_type.as_ref().map(|each| each.bind(py)),
+                    )?,
                 };
                 (outputs, result)
             }

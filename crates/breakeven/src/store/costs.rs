@@ -12,9 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::cache::{CacheFile, Cached, CostsWarning, MachineId};
 use crate::error::Error;
 use crate::hardware::DeviceId;
-use crate::plan::{
-    Forgotten, GpuSpec, Group, Model, Observation, OperationCosts, RanOn, micros,
-};
+use crate::plan::{Forgotten, GpuSpec, Group, Model, Observation, OperationCosts, RanOn, micros};
 
 /// Machines that are kept; beyond, the one that was not used for longest goes.
 const MOST_MACHINES: usize = 16;
