@@ -42,9 +42,11 @@ fn observe(costs: &Costs, operation: &str, tasks: u64) {
 /// Tasks of the observations of an operation that are in the file, in order.
 fn tasks(path: &Path, operation: &str) -> Vec<u64> {
     let known = load(path).change(|model| model.join(vec![], vec![]).operations);
-    let found = known.into_iter().find(|known| known.operation == operation);
-    let seen = found.into_iter().flat_map(|known| known.cpu.observations);
-    let mut tasks: Vec<_> = seen.map(|seen| seen.tasks).collect();
+    let known = serde_json::to_value(known).expect("plain data");
+    let known = known.as_array().expect("a list").iter();
+    let found = known.filter(|known| known["operation"] == operation);
+    let seen = found.flat_map(|known| known["cpu"]["observations"].as_array().expect("a list"));
+    let mut tasks: Vec<_> = seen.filter_map(|seen| seen["tasks"].as_u64()).collect();
     tasks.sort_unstable();
     tasks
 }
