@@ -226,12 +226,12 @@ async def run_async(
     job = _started(tasks, asked)
     ended = asyncio.Event()
 
-    def tell() -> None:
+    def wake() -> None:
         # The loop may be gone: then nobody waits.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(ended.set)
 
-    job.add_done_callback(tell)
+    job.add_done_callback(wake)
     try:
         with _shown(options.get("progress", False), asked["operation"], job.tasks) as show:
             while not ended.is_set():
@@ -349,7 +349,7 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _name(function: Callable[..., Any]) -> str:
-    """What a function is called: its module and name, and a hash that tells its code."""
+    """What a function is called: its module and name, and a hash of its code."""
     while isinstance(function, functools.partial):
         function = function.func
     function = getattr(function, "__wrapped__", function)

@@ -71,11 +71,7 @@ pub(crate) fn image_segmentation(
 ) -> PyResult<PyOperator> {
     let touching = self::connectivity(py, connectivity)?;
     let operator = made(py, ImageSegmentation::new(threshold, touching))?;
-    Ok(PyOperator {
-        form: Form::Labels(Arc::new(operator)),
-        takes_images: true,
-        made: std::sync::OnceLock::new(),
-    })
+    Ok(PyOperator::of(Form::Labels(Arc::new(operator))).of_images())
 }
 
 /// Convolution, entropy and segmentation as one.
@@ -94,13 +90,12 @@ pub(crate) fn fused_conv_entropy_segment(
     let conv = made(py, Conv2d::new(tensor(py, &filter)?, stride, padding))?;
     let entropy = made(py, PixelEntropy::new(window))?;
     let segment = made(py, ImageSegmentation::new(threshold, touching))?;
-    Ok(PyOperator {
-        form: Form::Labels(Arc::new(FusedConvEntropySegment::new(
+    Ok(
+        PyOperator::of(Form::Labels(Arc::new(FusedConvEntropySegment::new(
             conv, entropy, segment,
-        ))),
-        takes_images: true,
-        made: std::sync::OnceLock::new(),
-    })
+        ))))
+        .of_images(),
+    )
 }
 
 /// One step of an LSTM: x, h and c in; batch × 2 × hidden out, h' and then c'. Weights as

@@ -42,8 +42,12 @@ pub(crate) struct PyOperator {
 
 impl PyOperator {
     fn numbers(operator: impl Operator<In = f32, Out = f32> + 'static) -> Self {
+        Self::of(Form::Numbers(Arc::new(operator)))
+    }
+
+    fn of(form: Form) -> Self {
         Self {
-            form: Form::Numbers(Arc::new(operator)),
+            form,
             takes_images: false,
             made: OnceLock::new(),
         }
@@ -132,6 +136,7 @@ impl PyOperator {
         let _ = chained.made.set(made);
         Ok(chained)
     }
+
     /// Runs it on arrays of `float32` that are contiguous.
     #[pyo3(name = "_run")]
     fn run_arrays<'py>(

@@ -80,7 +80,7 @@ pub(crate) struct Options {
 enum Workers {
     /// As many as were asked for.
     Fixed,
-    /// As the part of the time tells in which the function holds the interpreter's lock.
+    /// By the part of the time in which the function holds the interpreter's lock.
     ByLock {
         known: Option<Held>,
         gate: Arc<Gate>,
@@ -292,8 +292,7 @@ impl Run {
         let mut ways = None;
         if let (Workers::ByTime { in_parts }, Outcome::All(result)) = (&self.workers, &outcome) {
             let (name, items) = (&self.options.operation, self.source.len);
-            ways::took(name, items, *in_parts, result.execution_time);
-            ways = ways::known(name, items);
+            ways = ways::took(name, items, *in_parts, result.execution_time);
         }
         if let Outcome::All(result) = &mut outcome {
             self.in_items(result);
@@ -336,7 +335,7 @@ impl Run {
             None => manager,
         };
         if !self.is_sized {
-            // Nothing tells how large the batch is: both sides are measured.
+            // It is not known how large the batch is: both sides are measured.
             let sizes = ProfilingHeuristics::default().with_min_tasks(2);
             manager = manager.with_heuristics(sizes.with_small_threshold(0));
         }

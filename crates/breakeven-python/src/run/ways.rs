@@ -51,8 +51,14 @@ pub(super) fn in_parts(operation: &str, items: usize) -> bool {
     all.entry(key(operation, items)).or_default().in_parts()
 }
 
-/// What a batch took, all of it in one call or in parts.
-pub(super) fn took(operation: &str, items: usize, in_parts: bool, time: Duration) {
+/// What a batch took, all of it in one call or in parts; what one call is known to take since
+/// then, and parts.
+pub(super) fn took(
+    operation: &str,
+    items: usize,
+    in_parts: bool,
+    time: Duration,
+) -> Option<(Duration, Option<Duration>)> {
     let mut all = locked(&SEEN);
     let seen = all.entry(key(operation, items)).or_default();
     let times = match in_parts {
@@ -61,18 +67,12 @@ pub(super) fn took(operation: &str, items: usize, in_parts: bool, time: Duration
     };
     times.insert(0, time);
     times.truncate(KEPT);
+    Some((*seen.one.iter().min()?, seen.parts.iter().min().copied()))
 }
 
 /// Forgets an operation, or all.
 pub(super) fn forget(operation: Option<&str>) {
     locked(&SEEN).retain(|(name, _), _| operation.is_some_and(|operation| operation != name));
-}
-
-/// What one call took, and parts.
-pub(super) fn known(operation: &str, items: usize) -> Option<(Duration, Option<Duration>)> {
-    let all = locked(&SEEN);
-    let seen = all.get(&key(operation, items))?;
-    Some((*seen.one.iter().min()?, seen.parts.iter().min().copied()))
 }
 
 impl Seen {
