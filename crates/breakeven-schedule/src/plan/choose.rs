@@ -117,7 +117,7 @@ fn freely(
         margin: None,
         ceiling: None,
         transfer_ns: None,
-        declined: None,
+        declined_gain: None,
         orders: Orders::of(ruling.strategy, workload.task_count, machine.gpus.len()),
         batch_size: 0,
         ruling,
@@ -276,10 +276,7 @@ pub fn decide_tuned(
     if let ExecutionStrategy::Hybrid { .. } = strategy {
         decision.candidates[2] = asked_split(strategy, workload, costs);
     }
-    decision.strategy = strategy;
-    decision.basis = basis;
-    decision.margin = None;
-    decision.declined = None;
+    decision.overrule(strategy, basis);
     decision.orders = Orders::of(strategy, workload.task_count, machine.gpus.len());
     decision.batch_size = heuristics.batch_size(strategy, workload.task_count);
     Ok(decision)
@@ -375,7 +372,7 @@ fn explore(
             continue;
         }
         // Workers take back in time what lasts too long there.
-        let most = (tuning.most_delay - 1.0) * cpu.predict_ns(tasks as u64);
+        let most = (tuning.alike - 1.0) * cpu.predict_ns(tasks as u64);
         let mut probe = probe_tasks(tasks, gpu.cost.as_ref(), tuning);
         let (mut is_known, mut try_ns) = (true, run_ns + most);
         if let Some(cost) = gpu.cost {
@@ -411,9 +408,7 @@ fn explore(
         return;
     }
     if weighing.is_none() && could_overlap(decision, costs, run_ns, tuning) {
-        decision.strategy = ExecutionStrategy::GpuOnly;
-        decision.basis = Basis::Exploration;
-        (decision.margin, decision.declined) = (None, None);
+        decision.overrule(ExecutionStrategy::GpuOnly, Basis::Exploration);
         decision.orders = Orders::predicted(decision.strategy, tasks, costs.gpus.len());
     } else if weighing.is_none() {
         watch_hindrance(decision, cpu, costs, run_ns, tuning, is_due);
@@ -490,9 +485,8 @@ fn watch_hindrance(
     };
     if waits_ns <= tuning.look_cost * split_ns && is_due(excess, true, absence) {
         if !is_split {
-            (decision.margin, decision.declined) = (None, None);
+            decision.overrule(split.strategy, Basis::Exploration);
         }
-        decision.strategy = split.strategy;
         decision.orders = Orders {
             gpus_wait_ns: alone_ns(cpu, split_ns, tuning),
             ..Orders::all(costs.gpus.len())
@@ -504,7 +498,7 @@ fn watch_hindrance(
 /// For how long GPUs wait where the CPU is to show what it takes alone, ns: a task of its
 /// workers is to end meanwhile.
 fn alone_ns(cpu: &Cost, run_ns: f64, tuning: &Tuning) -> f64 {
-    (tuning.alone_part * run_ns).max(1.1 * worker_ns(cpu))
+    (tuning.worker_part * run_ns).max(1.1 * worker_ns(cpu))
 }
 
 /// What a task takes one worker beside GPUs, ns.

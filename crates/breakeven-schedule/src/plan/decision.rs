@@ -107,13 +107,6 @@ pub enum Outcome {
     Measuring(Vec<String>),
 }
 
-/// Why there is no split although there are several devices.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Declined {
-    /// Time that the split would have saved of the better side's alone, 0 to 1.
-    pub gain: f64,
-}
-
 /// A decision, with all that went into it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Decision {
@@ -134,8 +127,9 @@ pub struct Decision {
     /// none where that is not known apart, and of several GPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer_ns: Option<f64>,
-    /// A split that was declined because it would gain too little.
-    pub declined: Option<Declined>,
+    /// Time that a split would have saved of the better side's alone, 0 to 1, where it was
+    /// declined because that is too little.
+    pub declined_gain: Option<f64>,
     /// What each device is to do.
     pub orders: Orders,
     /// Tasks at once that the heuristics advise. The executor sizes its spans and
@@ -178,11 +172,15 @@ impl Decision {
         }));
         let split = &self.candidates[2];
         if self.basis == Basis::Model && split.predicted_ns.is_some() {
-            self.strategy = split.strategy;
-            self.basis = Basis::Exploration;
-            (self.margin, self.declined) = (None, None);
+            self.overrule(split.strategy, Basis::Exploration);
             self.orders = Orders::all(self.orders.gpus.len());
         }
+    }
+
+    /// Something else runs than what came out best: what that should save is of no meaning.
+    pub(super) fn overrule(&mut self, strategy: ExecutionStrategy, basis: Basis) {
+        (self.strategy, self.basis) = (strategy, basis);
+        (self.margin, self.declined_gain) = (None, None);
     }
 
     /// Notes which GPUs cannot be used now.
@@ -224,9 +222,8 @@ impl Decision {
 
     /// The decision for a chain whose stages have those places.
     pub fn place(&mut self, placement: Option<Placement>) {
-        self.basis = Basis::Placed;
-        (self.margin, self.ceiling, self.declined) = (None, None, None);
-        self.transfer_ns = None;
+        self.overrule(self.strategy, Basis::Placed);
+        (self.ceiling, self.transfer_ns) = (None, None);
         let Some(placement) = placement else {
             return;
         };

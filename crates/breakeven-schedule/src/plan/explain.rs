@@ -67,11 +67,8 @@ impl Decision {
             )
         }));
         reasons.extend(self.transfers());
-        reasons.extend(self.declined.map(|declined| {
-            let (gain, least) = (
-                unit::percent(declined.gain),
-                unit::percent(Tuning::USUAL.least_gain),
-            );
+        reasons.extend(self.declined_gain.map(|gain| {
+            let (gain, least) = (unit::percent(gain), unit::percent(Tuning::USUAL.least_gain));
             format!("a split would gain {gain}, under {least}: declined")
         }));
         let orders = &self.orders;

@@ -38,7 +38,7 @@ pub use costs::{
     OperationCosts, RanOn, Shape, Snapshot, Took, Way, Ways, micros,
 };
 pub(crate) use costs::{PLACES, PlaceWork};
-pub use decision::{Aim, Basis, Candidate, Decision, Declined, Outcome};
+pub use decision::{Aim, Basis, Candidate, Decision, Outcome};
 pub(crate) use draws::Draws;
 pub(crate) use forecast::level;
 pub use machine::{GpuSpec, Machine, Power};

@@ -312,8 +312,7 @@ impl ChainCosts {
         // Nothing says what a stage takes there, or on a GPU a first run does: that may have
         // compiled it, which takes a second on some devices, and tells nothing of the next.
         let is_new = |device: &usize| {
-            let few = 1..=tuning.chain_first_runs;
-            let is_first = |time: StageTime| *device > 0 && few.contains(&time.observations);
+            let is_first = |time: StageTime| *device > 0 && time.observations == 1;
             let here = self.stages.iter().filter(|stage| stage.runs_on[*device]);
             let mut times = here.map(|stage| stage.times[*device]);
             times.any(|time| time.is_none_or(is_first))
@@ -322,7 +321,7 @@ impl ChainCosts {
             return Some(all_on(device));
         }
         let best = run(self.best()?, false);
-        let most = tuning.chain_worth_measuring * best.placement.as_ref()?.predicted_ns;
+        let most = tuning.failed_prediction * best.placement.as_ref()?.predicted_ns;
         let is_used = |device: &usize| self.stages.iter().any(|stage| stage.runs_on[*device]);
         let alone = (0..self.devices.len()).filter(is_used).map(all_on);
         let is_worth = |run: &NextRun| {

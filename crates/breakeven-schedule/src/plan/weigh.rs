@@ -9,8 +9,8 @@
 use super::draws::Draws;
 use super::objective::{Goal, Resource};
 use super::{
-    Basis, Candidate, Cost, Decision, Declined, Evidence, ExecutionStrategy, Machine,
-    OperationCosts, Outcome, Took, Tuning, Way,
+    Basis, Candidate, Cost, Decision, Evidence, ExecutionStrategy, Machine, OperationCosts,
+    Outcome, Took, Tuning, Way,
 };
 use crate::WorkloadProfile;
 use crate::error::Error;
@@ -191,10 +191,8 @@ impl<'w> Weighing<'w> {
         pick(decision, self.tuning.least_gain, values);
         // What is late anyway may as well tell of a split that nobody tried.
         if is_late && let Some(untried) = self.untried(decision) {
-            decision.strategy = untried.strategy;
+            decision.overrule(untried.strategy, Basis::Exploration);
             decision.candidates[2] = untried;
-            decision.basis = Basis::Exploration;
-            decision.margin = None;
             keeps_parts = true;
         }
         keeps_parts &= matches!(decision.strategy, ExecutionStrategy::Hybrid { .. });
@@ -267,7 +265,7 @@ fn pick(decision: &mut Decision, least_gain: f64, values: [f64; 3]) {
         false => (better, worse),
     };
     if chosen != 2 && gain > 0.0 {
-        decision.declined = Some(Declined { gain });
+        decision.declined_gain = Some(gain);
     }
     let margin = (1.0 - values[chosen] / values[second].max(f64::MIN_POSITIVE)).max(0.0);
     decision.strategy = decision.candidates[chosen].strategy;

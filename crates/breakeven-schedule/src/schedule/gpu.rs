@@ -346,15 +346,14 @@ impl Schedule {
                     true => 1.0,
                     false => self.density.seen_part(range.clone()),
                 };
-                let step = sure * tuning.rate_step;
-                gpu.rate.observe(work, ns, step, tuning);
+                gpu.rate.observe(work, ns, tuning.rate_step * sure);
             } else {
                 // How much work the earlier ones had is known better by now.
                 gpu.first.1.push((range.clone(), ns));
                 gpu.rate = gpu.first.0;
                 for (range, ns) in &gpu.first.1 {
                     let work = self.density.work(range.clone());
-                    gpu.rate.observe(work, *ns, 1.0, tuning);
+                    gpu.rate.observe(work, *ns, 1.0);
                 }
             }
             gpu.set_busy(now);

@@ -1,10 +1,8 @@
 //! What is known of a GPU's launches: from the cost model at first, then from those
 //! that ended.
 
-use crate::plan::Tuning;
-
 /// What a unit of work takes at the least, ns.
-const LEAST: f64 = 1e-9;
+pub(super) const LEAST: f64 = 1e-9;
 
 /// Time of a launch: `fixed` and `per_work` for each unit of work in it
 /// (`density.rs` has the unit).
@@ -62,9 +60,9 @@ impl Rate {
 
     /// A launch with that much work took `ns`. How far the rate moves
     /// towards that, `step` says: 0 to 1.
-    pub(super) fn observe(&mut self, work: f64, ns: f64, step: f64, tuning: &Tuning) {
+    pub(super) fn observe(&mut self, work: f64, ns: f64, step: f64) {
         let (Some(fixed), Some(per_work)) = (self.fixed, self.per_work) else {
-            self.learn(work, ns, tuning);
+            self.learn(work, ns);
             return;
         };
         let ratio = ns / (fixed + per_work * work).max(f64::MIN_POSITIVE);
@@ -78,18 +76,17 @@ impl Rate {
     }
 
     /// The first launches: what is fixed is told from the work by two sizes.
-    fn learn(&mut self, work: f64, ns: f64, tuning: &Tuning) {
+    fn learn(&mut self, work: f64, ns: f64) {
         let work = work.max(LEAST);
-        let least = (tuning.least_task_part * ns / work).max(LEAST);
         if let Some(fixed) = self.fixed {
-            self.per_work = Some(((ns - fixed) / work).max(least));
+            self.per_work = Some(((ns - fixed) / work).max(LEAST));
             self.fixed = Some(fixed.min(ns));
             return;
         }
         match self.first {
             Some((before, took)) if work >= 2.0 * before || before >= 2.0 * work => {
                 let (more, longer) = (work - before, ns - took);
-                let per_work = (longer / more).max(least).min(ns / work);
+                let per_work = (longer / more).max(LEAST).min(ns / work);
                 self.per_work = Some(per_work.max(LEAST));
                 self.fixed = Some((ns - per_work * work).max(0.0));
             }
@@ -114,10 +111,10 @@ mod tests {
     #[test]
     fn two_sizes_tell_the_launch_from_its_work() {
         let mut rate = Rate::UNKNOWN;
-        rate.observe(4.0, 1000.0 + 40.0, 1.0, Tuning::USUAL);
+        rate.observe(4.0, 1000.0 + 40.0, 1.0);
         assert!(!rate.tells_fixed());
         rate.rescale(2.0);
-        rate.observe(128.0, 1000.0 + 640.0, 1.0, Tuning::USUAL);
+        rate.observe(128.0, 1000.0 + 640.0, 1.0);
         let is_told = near(rate.fixed, 1000.0) && near(rate.per_work, 5.0);
         assert!(is_told, "{rate:?}");
     }
@@ -126,7 +123,7 @@ mod tests {
     fn a_device_that_slows_down_is_followed() {
         let mut rate = Rate::known(1000.0, 10.0);
         for _ in 0..4 {
-            rate.observe(1000.0, 1000.0 + 30_000.0, 0.8, Tuning::USUAL);
+            rate.observe(1000.0, 1000.0 + 30_000.0, 0.8);
         }
         assert!(near(rate.per_work, 30.0), "{rate:?}");
     }
@@ -137,8 +134,8 @@ mod tests {
             fixed: Some(0.0),
             ..Rate::UNKNOWN
         };
-        rate.observe(10.0, 0.0, 1.0, Tuning::USUAL);
-        rate.observe(10.0, 0.0, 1.0, Tuning::USUAL);
+        rate.observe(10.0, 0.0, 1.0);
+        rate.observe(10.0, 0.0, 1.0);
         assert!(rate.predict(10.0).is_some_and(f64::is_finite));
     }
 }

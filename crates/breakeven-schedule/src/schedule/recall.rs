@@ -10,7 +10,7 @@ impl Schedule {
     /// what the CPU does in a millisecond; a device may stall; or the tasks are dearer than
     /// was thought, and it will soon be done. When nobody has anything else to do, the
     /// workers take launches back, the one that was made last first, as late as leaves
-    /// the batch `most_delay` times what the CPU would take for all of it, and not before
+    /// the batch `alike` times what the CPU would take for all of it, and not before
     /// they are overdue, or have lasted that long. None where nothing is in their way.
     pub(super) fn recall(&mut self, index: usize, now: Ns) -> Option<GpuTurn> {
         let tuning = self.setup.tuning;
@@ -52,7 +52,7 @@ impl Schedule {
         let all = self.waves(self.setup.tasks, times * mean);
         let at = match all.zip(self.waves(newest.tasks, task.max(mean))) {
             Some((all, newest)) => {
-                let most = tuning.most_delay * all;
+                let most = tuning.alike * all;
                 (most - newest).max(overdue.min(began + most))
             }
             // Nothing says how long the CPU would take.

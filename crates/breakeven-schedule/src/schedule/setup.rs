@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::rate::LEAST;
 use super::{Ns, Rate};
 use crate::plan::{
     Cost, Decision, Further, OperationCosts, Order, Orders, Shape, Tuning, probe_tasks,
@@ -95,9 +96,8 @@ impl Setup {
             orders: orders.clone(),
             is_watched: false,
             cpu: costs.cpu.map(|cost| {
-                let each = cost.predict_ns(tasks as u64) / tasks.max(1) as f64;
-                let per_task = cost.per_task_ns.max(tuning.least_task_part * each) * beside(&cost);
-                per_task * cost.at_once.max(1) as f64
+                let per_task = cost.per_task_ns * beside(&cost);
+                (per_task * cost.at_once.max(1) as f64).max(LEAST)
             }),
             is_call: false,
             call_ns: costs.call_ns,

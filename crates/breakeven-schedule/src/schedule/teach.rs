@@ -282,7 +282,7 @@ impl Schedule {
     pub(super) fn weigh(&self, range: Range<usize>, found: Option<f64>) -> Option<usize> {
         let is_wide = range.len() * PLACES >= self.setup.tasks;
         let mean = self.density.mean_done();
-        let uneven = self.setup.tuning.uneven;
+        let uneven = self.setup.tuning.most_off;
         let tasks = match self.knows_shape() {
             // Which of the tasks of a place it had, nobody knows.
             _ if !is_wide && self.density.is_uneven(range.clone(), uneven) => found? / mean,

@@ -92,7 +92,7 @@ impl Scenario {
             tuning,
         };
         let told = |gpu: &ScenarioGpu| gpu.tells_launch.then_some(gpu.launch_ns);
-        let known = known.clone().told(self.gpus.iter().map(told), tuning);
+        let known = known.clone().told(self.gpus.iter().map(told));
         let known = &known.in_launches_of(std::iter::repeat(usize::MAX), self.tasks());
         let decision = decide_tuned(query, workload, &self.machine(), heuristics, known)?;
         let gpus = (0..self.gpus.len()).map(|gpu| GpuSetup {

@@ -175,7 +175,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         let is_fused = fused.as_ref().is_some_and(|(.., fused)| {
             let both = predicted(fused).zip(predicted(&separate.2));
             both.map_or(fused.is_measured, |(own, other)| match fused.is_measured {
-                true => own <= tuning.chain_worth_measuring * other,
+                true => own <= tuning.failed_prediction * other,
                 false => own < other,
             })
         });

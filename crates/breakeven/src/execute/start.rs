@@ -85,13 +85,13 @@ impl Question<'_> {
         };
         let tuning = Tuning::USUAL;
         let told = |gpu: &GpuSpec| Some(gpu.launch.get()?.as_nanos() as f64);
-        let costs = costs.told(gpus.iter().map(told), tuning);
+        let costs = costs.told(gpus.iter().map(told));
         let costs = match &self.stated {
-            Some(Stated::Costs(stated)) => costs.or(stated, tuning),
+            Some(Stated::Costs(stated)) => costs.or(stated),
             Some(Stated::Work(work)) if !self.slots.is_empty() => {
                 let known = self.shared.costs(false).map(|costs| costs.peaks());
                 let stated = work.costs(&known.unwrap_or_default(), &names, self.workers);
-                costs.or(&stated, tuning)
+                costs.or(&stated)
             }
             _ => costs,
         };

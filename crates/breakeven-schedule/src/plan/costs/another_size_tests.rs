@@ -2,7 +2,6 @@
 
 use super::costs_tests::{GPU, gpu, look, on_cpu, on_gpu, seen};
 use super::{Cost, Model, Observation, OperationCosts, RanOn};
-use crate::plan::Tuning;
 
 fn larger(costs: &Model) -> OperationCosts {
     costs.lookup("blur", 8 * 4096, &[GPU], 4)
@@ -84,7 +83,7 @@ fn moving_the_data_of_the_tasks_is_not_the_launchs() {
         (beside.per_task_ns, beside.fixed_ns),
         (100_000.0, 800_000.0)
     );
-    let told = look(&costs).told([Some(1e9)], Tuning::USUAL).gpu(0).cost;
+    let told = look(&costs).told([Some(1e9)]).gpu(0).cost;
     let told = told.expect("it was observed");
     assert_eq!((told.per_task_ns, told.fixed_ns), (100_000.0, 800_000.0));
 }

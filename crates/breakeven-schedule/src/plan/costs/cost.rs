@@ -119,14 +119,13 @@ impl Cost {
 
     /// The same where a launch is told to cost so much: what launches of one size took beyond
     /// that was their tasks', and so was moving their data.
-    fn told(self, launch_ns: f64, tuning: &Tuning) -> Self {
+    fn told(self, launch_ns: f64) -> Self {
         let tasks = self.most_alike();
         if self.tells_fixed() || tasks == 0.0 {
             return self;
         }
         let took = self.fixed_ns + tasks * self.per_task_ns;
-        let tasks_ns = (tuning.least_task_part * took).max(tasks * self.transfer_ns);
-        let fixed_ns = launch_ns.min(took - tasks_ns);
+        let fixed_ns = launch_ns.min(took - tasks * self.transfer_ns);
         Self {
             fixed_ns,
             per_task_ns: ((took - fixed_ns) / tasks).max(self.transfer_ns),
@@ -285,25 +284,21 @@ impl OperationCosts {
     }
 
     /// The same, with what is stated where nothing was measured.
-    pub fn or(mut self, stated: &Self, tuning: &Tuning) -> Self {
+    pub fn or(mut self, stated: &Self) -> Self {
         for (gpu, stated) in self.gpus.iter_mut().zip(&stated.gpus) {
             if let Some(stated) = stated.cost.filter(|stated| stated.fixed_ns > 0.0) {
-                gpu.cost = gpu.cost.map(|seen| seen.told(stated.fixed_ns, tuning));
+                gpu.cost = gpu.cost.map(|seen| seen.told(stated.fixed_ns));
             }
         }
         self.filled(stated)
     }
 
     /// The same with what a launch costs on each GPU, ns, where somebody tells.
-    pub fn told(
-        mut self,
-        launches: impl IntoIterator<Item = Option<f64>>,
-        tuning: &Tuning,
-    ) -> Self {
+    pub fn told(mut self, launches: impl IntoIterator<Item = Option<f64>>) -> Self {
         for (gpu, launch_ns) in self.gpus.iter_mut().zip(launches) {
             if let Some(launch_ns) = launch_ns {
                 gpu.launch_ns = Some(launch_ns);
-                gpu.cost = gpu.cost.map(|cost| cost.told(launch_ns, tuning));
+                gpu.cost = gpu.cost.map(|cost| cost.told(launch_ns));
             }
         }
         self

@@ -56,7 +56,7 @@ pub struct Group {
     #[serde(skip)]
     excess: VecDeque<f64>,
     #[serde(skip)]
-    since_split: u32,
+    since_split: usize,
     #[serde(skip)]
     pub(super) ways: Ways,
 }
@@ -243,7 +243,7 @@ impl Group {
             }
             None => {
                 self.since_split += 1;
-                if self.since_split.is_multiple_of(self.tuning.forgotten_after) {
+                if self.since_split.is_multiple_of(self.tuning.slow_splits) {
                     self.excess.pop_back();
                 }
             }

@@ -209,7 +209,7 @@ impl Scaled {
                 sum[lane] = unexpected * (share - expected_share).abs();
             }
             for &[weight, per_fixed, per_slope] in &terms[..self.count] {
-                let most = tuning.most_residual * weight;
+                let most = (tuning.most_off as f32 - 1.0) * weight;
                 for lane in 0..LANES {
                     let off = weight - fixed[lane] * per_fixed - slope[lane] * per_slope;
                     let off = off.abs();
@@ -238,7 +238,6 @@ impl Scaled {
                 sum += weight * ratio;
                 weights += weight;
             } else if ratio > inlier && weights > 0.0 {
-                let ratio = ratio.min(tuning.slowest);
                 sum += weight * ratio;
                 weights += weight;
                 if ratio > slowest.0 {

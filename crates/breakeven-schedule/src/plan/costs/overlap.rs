@@ -66,7 +66,7 @@ impl Overlap {
                 self.seen.truncate(MOST);
                 self.launch_ns = self.line().or(self.launch_ns);
             }
-            None if self.bottleneck(tuning) > Some(1.0 - tuning.least_overlap) => self.uncut += 1,
+            None if self.bottleneck(tuning) > Some(1.0 - tuning.least_gain) => self.uncut += 1,
             // It was too short to be cut, or is to be.
             None => {}
         }

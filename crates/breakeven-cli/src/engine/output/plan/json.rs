@@ -163,7 +163,7 @@ fn document(plan: &Plan) -> Document<'_> {
         margin: decision.margin,
         ceiling: decision.ceiling,
         transfer_ns: decision.transfer_ns,
-        declined_gain: decision.declined.map(|declined| declined.gain),
+        declined_gain: decision.declined_gain,
         otherwise: plan
             .otherwise
             .as_ref()
