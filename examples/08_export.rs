@@ -69,7 +69,7 @@ fn main() -> Result<(), Error> {
         let path = directory.path().join(name);
         file::replace(&path, |out| {
             let written = match name {
-                "trace.json" => chrome::write(&profile, &[], out),
+                "trace.json" => chrome::write(&profile, out),
                 "speedscope.json" => speedscope::write(&profile, out),
                 _ => flamegraph::write(&profile, out),
             };

@@ -7,25 +7,21 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod advise;
-mod baseline;
 pub(crate) mod compare;
+mod convert;
 mod describe;
-mod export;
 pub(crate) mod history;
-mod import;
 mod input;
 mod report;
 
 pub(crate) use advise::AdviseArgs;
-pub(crate) use baseline::{AcceptArgs, BaselineCommand};
 pub(crate) use compare::{CompareArgs, CompareFormat, Output};
+pub(crate) use convert::{ConvertArgs, ConvertFormat};
 pub(crate) use describe::{CompletionsArgs, ManArgs};
-pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use history::{
     AddArgs, AnnotateArgs, BranchArgs, ChangesArgs, EntryArgs, ExportSeriesArgs, HistoryArgs,
     HistoryCommand, ListArgs, SensitivityArgs, SeriesFormat, ShowSeriesArgs,
 };
-pub(crate) use import::ImportArgs;
 pub(crate) use input::InputArgs;
 pub(crate) use report::ReportArgs;
 
@@ -61,22 +57,19 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// Compare two profiles: what became slower, what faster, what is inconclusive
     Compare(CompareArgs),
-    /// Manage the baseline, the profile that others are compared with
-    #[command(subcommand)]
-    Baseline(BaselineCommand),
-    /// Write a profile file in the format of another tool
-    Export(ExportArgs),
+    /// Convert between profiles and the files of other benchmarks and profilers
+    Convert(ConvertArgs),
     /// Keep profiles over time, and find what changed when
     History(HistoryArgs),
-    /// Convert results of other benchmarks and profilers to a profile file
-    Import(ImportArgs),
     /// Write a profile as one self-contained HTML page, for a browser
     Report(ReportArgs),
     /// Advise what to change first, and estimate what it saves
     Advise(AdviseArgs),
     /// Print completions of these commands for a shell
+    #[command(hide = true)]
     Completions(CompletionsArgs),
     /// Write the manual pages of these commands
+    #[command(hide = true)]
     Man(ManArgs),
 }
 

@@ -18,7 +18,7 @@ use anyhow::{Error, Result};
 use breakeven_judge::page::clean;
 use clap::Parser;
 
-use args::{BaselineCommand, Cli, Command};
+use args::{Cli, Command};
 use exit::{Ending, Exit, Interrupted};
 
 /// Runs the command line `args` (the program's name first).
@@ -73,10 +73,8 @@ fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         Command::Engine(command) => engine::run(command, out, err),
         Command::Show(args) => commands::show::run(args, out, err),
         Command::Compare(args) => commands::compare::run(args, out, err),
-        Command::Baseline(BaselineCommand::Accept(args)) => commands::accept::run(args, out, err),
-        Command::Export(args) => commands::export::run(args, out, err),
+        Command::Convert(args) => commands::convert::run(args, out, err),
         Command::History(args) => commands::history::run(args, out, err),
-        Command::Import(args) => commands::import::run(args, out, err),
         Command::Report(args) => commands::report::run(args, err),
         Command::Advise(args) => commands::advise::run(args, out, err),
         Command::Completions(args) => commands::describe::completions(args, out),

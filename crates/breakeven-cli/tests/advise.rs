@@ -20,11 +20,6 @@ fn advise(file: &Path, args: &str) -> Ended {
     command(args).arg(file).run()
 }
 
-fn realise(before: &str, after: &str, args: &str) -> Ended {
-    let command = command(args).arg("--realised");
-    command.arg(data(before)).arg(data(after)).run()
-}
-
 #[track_caller]
 fn narrow(table: &str) {
     assert!(!table.contains('\u{1b}'), "colours in a pipe");
@@ -190,37 +185,13 @@ fn names_from_anywhere() {
 }
 
 #[test]
-fn what_advice_was_worth() {
-    let table = realise("program.json", "program_after.json", "").quietly(0);
-    narrow(&table.stdout);
-    assert_snapshot!(table.stdout);
-}
-
-#[test]
-fn what_advice_was_worth_in_other_formats() {
-    let markdown = "--format markdown --noise 0.02";
-    let ended = realise("program.json", "program_after.json", markdown);
-    assert_snapshot!(ended.quietly(0).stdout);
-    let none = realise("program_after.json", "program_after.json", "");
-    assert!(none.quietly(0).stdout.contains("Followed: 0 of"));
-}
-
-#[test]
 fn wrong_use_and_unreadable_files() {
     let user = directory();
     let refused = |args: &str| command(args).run().refusal();
     assert!(refused("").contains("<FILE>"));
-    assert!(refused("--realised one.json").contains("2 values required"));
-    assert!(refused("a.json --realised b.json c.json").contains("cannot be used with"));
     assert!(refused("a.json --top 0").contains("1 or more"));
-    assert!(refused("a.json --noise 0.02").contains("cannot be used with"));
-    assert!(refused("--noise 2 --realised b.json c.json").contains("did you mean 2%?"));
     assert_snapshot!(
         refused("nowhere.json"),
-        @"error: nowhere.json: cannot be opened: No such file or directory (os error 2)"
-    );
-    assert_snapshot!(
-        refused("--realised nowhere.json nowhere.json"),
         @"error: nowhere.json: cannot be opened: No such file or directory (os error 2)"
     );
     let file = user.path().join("bad.json");
@@ -236,10 +207,6 @@ fn wrong_use_and_unreadable_files() {
         fs::write(&file, text).unwrap();
         let one = command("").arg(&file).run().refusal();
         assert!(one.contains(said), "{one}");
-        let good = data("program.json");
-        let pair = command("--realised").arg(&good).arg(&file);
-        let second = pair.run().refusal();
-        assert!(second.contains(said), "{second}");
     }
     let missing = user.path().join("none/advice.json");
     let unwritable = command("-o").arg(missing);
@@ -265,7 +232,7 @@ fn the_repetitions_of_a_benchmark_tool_are_no_calls_to_batch() {
     }
     // Nor after it was converted.
     let converted = folder.path().join("profile.json");
-    let command = line("import").arg(&file).arg("--output").arg(&converted);
+    let command = line("convert").arg(&file).arg("--output").arg(&converted);
     command.run().quietly(0);
     let printed = advise(&converted, "").quietly(0).stdout;
     assert!(!printed.contains("BATCHING"), "{printed}");

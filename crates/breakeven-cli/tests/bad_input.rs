@@ -12,14 +12,14 @@ use insta::assert_snapshot;
 
 use crate::command::directory;
 
-/// The commands, FILE standing for the profile, PAGE for a file beside it.
+/// The commands, FILE standing for the profile, PAGE and BASELINE for files beside it.
 const COMMANDS: [&str; 7] = [
     "show FILE",
     "compare FILE FILE",
     "advise FILE",
-    "baseline accept FILE --dry-run",
-    "export FILE --to chrome",
-    "export FILE --to markdown -o -",
+    "compare BASELINE FILE --accept",
+    "convert FILE --to chrome",
+    "convert FILE --to markdown -o -",
     "report FILE -o PAGE",
 ];
 
@@ -31,6 +31,7 @@ fn words(command: &str, file: &Path) -> Vec<OsString> {
     let word = |word: &str| match word {
         "FILE" => file.as_os_str().to_owned(),
         "PAGE" => file.with_extension("html").into_os_string(),
+        "BASELINE" => file.with_extension("baseline").into_os_string(),
         word => OsString::from(word),
     };
     let words = command.split_whitespace().map(word);

@@ -1,4 +1,4 @@
-//! `breakeven baseline accept`: what it shows, what it refuses, what it writes.
+//! `breakeven compare --accept`: what it shows, what it refuses, what it writes.
 
 use std::fs;
 
@@ -11,32 +11,19 @@ use crate::compare::{steady, within, write};
 fn the_first_baseline_and_the_next() {
     let directory = directory();
     write(directory.path(), "one.json", &[steady("f", 1e6)]);
-    let first = within(&directory, "baseline accept one.json").quietly(0);
+    let first = within(&directory, "compare baseline.json one.json --accept").quietly(0);
     assert_snapshot!(first.stdout, @r"
-    breakeven-baseline.json: there was no baseline
 
-    breakeven-baseline.json: written
+    baseline.json: written
     ");
     write(
         directory.path(),
         "two.json",
         &[steady("f", 2e6), steady("g", 1e6)],
     );
-    let next = within(&directory, "baseline accept two.json --dry-run").quietly(0);
+    let next = within(&directory, "compare baseline.json two.json --accept").quietly(0);
     assert_snapshot!(next.stdout);
-    let kept = breakeven_profile::file::read(&directory.path().join("breakeven-baseline.json"));
-    assert_eq!(
-        kept.unwrap().operations.len(),
-        1,
-        "a dry run writes nothing"
-    );
-
-    within(&directory, "baseline accept two.json").quietly(0);
-    within(
-        &directory,
-        "compare breakeven-baseline.json two.json --gate",
-    )
-    .quietly(0);
+    within(&directory, "compare baseline.json two.json --gate").quietly(0);
 }
 
 #[test]
@@ -46,7 +33,7 @@ fn several_profiles_become_one() {
     write(directory.path(), "two.json", &[steady("f", 1e6)]);
     within(
         &directory,
-        "baseline accept one.json two.json --baseline all.json",
+        "compare --baseline all.json --current one.json two.json --accept",
     )
     .quietly(0);
     let all = breakeven_profile::file::read(&directory.path().join("all.json")).unwrap();
@@ -58,18 +45,12 @@ fn a_baseline_of_other_operations_is_not_replaced() {
     let directory = directory();
     write(directory.path(), "one.json", &[steady("f", 1e6)]);
     write(directory.path(), "two.json", &[steady("g", 1e6)]);
-    within(&directory, "baseline accept one.json").quietly(0);
-    let path = directory.path().join("breakeven-baseline.json");
+    within(&directory, "compare baseline.json one.json --accept").quietly(0);
+    let path = directory.path().join("baseline.json");
     let before = fs::read(&path).unwrap();
-    let said = within(&directory, "baseline accept two.json").refusal();
-    assert_snapshot!(said, @"error: breakeven-baseline.json: is the baseline of other operations, and stays: no operation is on both sides: the baseline has f on cpu, and the current side g on cpu; an operation is identified by name, device and size; delete the file to begin anew, or name another (--baseline)");
-    within(&directory, "baseline accept two.json --dry-run").refusal();
+    let said = within(&directory, "compare baseline.json two.json --accept").refusal();
+    assert_snapshot!(said, @"error: baseline.json: stays the baseline; delete it to begin anew, or name another: no operation is on both sides: the baseline has f on cpu, and the current side g on cpu; an operation is identified by name, device and size");
     assert_eq!(fs::read(&path).unwrap(), before);
-    within(
-        &directory,
-        "baseline accept two.json --baseline two-baseline.json",
-    )
-    .quietly(0);
 }
 
 #[test]
@@ -78,8 +59,8 @@ fn what_is_no_baseline() {
     let refused = |text: &str| {
         let text = format!("{{\"format\": \"breakeven-profile\", \"version\": 1, {text}}}");
         fs::write(directory.path().join("x.json"), text).unwrap();
-        let said = within(&directory, "baseline accept x.json").refusal();
-        let path = directory.path().join("breakeven-baseline.json");
+        let said = within(&directory, "compare baseline.json x.json --accept").refusal();
+        let path = directory.path().join("baseline.json");
         assert!(!path.exists(), "{said}");
         said
     };
@@ -89,8 +70,7 @@ fn what_is_no_baseline() {
     assert_snapshot!(refused("\"operations\": [{\"name\": \"f\", \"samples_ns\": [0, 0, 7]}]"), @"error: f on cpu: a run has a median of 0 ns, so nothing could be compared with it; measure more work in a call");
     let interrupted =
         "\"interrupted\": true, \"operations\": [{\"name\": \"f\", \"samples_ns\": [1]}]";
-    assert_snapshot!(refused(interrupted), @"error: measuring was interrupted; measure again, or give --allow-interrupted");
-    within(&directory, "baseline accept x.json --allow-interrupted").quietly(0);
+    assert_snapshot!(refused(interrupted), @"error: measuring was interrupted; measure again before accepting");
 }
 
 #[test]
@@ -100,9 +80,12 @@ fn wrong_use() {
     fs::write(directory.path().join("notes.txt"), "not a profile").unwrap();
     let refused = |args: &str| within(&directory, args).refusal();
     // A slip of the pen must not cost a file that is no baseline.
-    assert_snapshot!(refused("baseline accept one.json --baseline notes.txt"), @"error: notes.txt:1:2: not a breakeven profile: it is not JSON");
-    assert_snapshot!(refused("baseline accept one.json one.json"), @"error: one.json is named twice on one side");
-    assert_snapshot!(refused("baseline accept one.json --baseline missing/b.json"), @"error: missing/b.json: the directory missing cannot be used: No such file or directory (os error 2)");
-    let said = refused("baseline accept");
-    assert!(said.contains("<CURRENT>"), "{said}");
+    assert_snapshot!(refused("compare notes.txt one.json --accept"), @"error: notes.txt:1:2: not a breakeven profile: it is not JSON");
+    assert_snapshot!(refused("compare one.json one.json --accept"), @"error: one.json is on both sides; name the baseline and the new profile");
+    assert_snapshot!(refused("compare missing/b.json one.json --accept"), @"error: missing/b.json: the directory missing cannot be used: No such file or directory (os error 2)");
+    assert!(refused("compare b.json one.json --accept --gate").contains("cannot be used with"));
+    assert!(
+        refused("compare --baseline b.json c.json --current one.json --accept")
+            .contains("one baseline")
+    );
 }

@@ -235,34 +235,10 @@ fn options_reach_the_verdict() {
         ended.code
     };
     assert_eq!(code(""), Some(3));
-    assert_eq!(code("--noise 3%"), Some(1));
-    assert_eq!(code("--noise 20%"), Some(3));
     assert_eq!(code("--plain-threshold"), Some(1));
     assert_eq!(code("--plain-threshold --threshold 25%"), Some(0));
-    assert_eq!(code("--noise 0.07 --alpha 10%"), Some(1));
-    assert_eq!(code("--noise 0.07 --alpha 1%"), Some(3));
     assert_eq!(code("--plain-threshold --metric p99"), Some(1));
     assert_eq!(code("--plain-threshold --metric throughput"), Some(1));
-}
-
-#[test]
-fn correction_reaches_the_verdict() {
-    let directory = directory();
-    let side = |median: f64| -> Vec<String> {
-        let others = (0..4).map(|index| operation(&format!("same{index}"), 1e6, 0.05, ""));
-        std::iter::once(operation("f", median, 0.05, ""))
-            .chain(others)
-            .collect()
-    };
-    write(directory.path(), "a.json", &side(1e6));
-    write(directory.path(), "b.json", &side(1.07e6));
-    let kind = |correction: &str| {
-        let args = format!("compare a.json b.json --format json --correction {correction}");
-        within(&directory, &args).quietly(0).json()["operations"][0]["change_type"].clone()
-    };
-    assert_eq!(kind("none"), "REGRESSION");
-    assert_eq!(kind("bh"), "INCONCLUSIVE");
-    assert_eq!(kind("holm"), "INCONCLUSIVE");
 }
 
 #[test]
@@ -309,10 +285,6 @@ fn wrong_use() {
         (
             "compare a.json b.json --alpha -1",
             "unexpected argument '-1'",
-        ),
-        (
-            "compare a.json b.json --noise 3% --plain-threshold",
-            "cannot be used with",
         ),
         (
             "compare a.json b.json --metric speed",

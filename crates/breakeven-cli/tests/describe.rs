@@ -24,7 +24,7 @@ fn every_command_is_completed_and_has_a_page() {
         .filter(|command| *command != "help")
         .collect();
     assert!(
-        commands.contains(&"compare") && commands.len() >= 10,
+        commands.contains(&"compare") && commands.len() >= 6,
         "{commands:?}"
     );
     for command in commands {

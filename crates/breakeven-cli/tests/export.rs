@@ -1,4 +1,4 @@
-//! `breakeven export`: every format to a file and to the standard output.
+//! `breakeven convert --to`: every format to a file and to the standard output.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ fn sample() -> PathBuf {
 }
 
 fn export(file: &Path, format: &str) -> Breakeven {
-    line("export").arg(file).args("--to").arg(format)
+    line("convert").arg(file).args("--to").arg(format)
 }
 
 #[track_caller]
@@ -165,53 +165,10 @@ fn a_format_that_is_none() {
     let said = export(&sample(), "pprof").run().refusal();
     assert!(
         said.contains(
-            "[possible values: chrome, speedscope, collapsed, flamegraph, markdown, csv]"
+            "[possible values: profile, chrome, speedscope, collapsed, flamegraph, markdown, csv]"
         ),
         "{said}"
     );
-}
-
-#[test]
-fn verdicts_of_a_comparison_are_written_into_the_trace() {
-    let directory = directory();
-    let run = |ns: [u64; 4]| {
-        let runs = ns.map(|ns| format!("{{\"samples_ns\": [{ns}, {ns}, {ns}]}}"));
-        format!(
-            "{{\"format\": \"breakeven-profile\", \"version\": 1, \"operations\": \
-             [{{\"name\": \"decode\", \"runs\": [{}]}}]}}",
-            runs.join(", ")
-        )
-    };
-    let (before, after) = (
-        directory.path().join("a.json"),
-        directory.path().join("b.json"),
-    );
-    fs::write(&before, run([1_000_000, 1_010_000, 990_000, 1_000_000])).unwrap();
-    fs::write(&after, run([1_500_000, 1_510_000, 1_490_000, 1_500_000])).unwrap();
-    let trace = export(&after, "chrome")
-        .args("--compare")
-        .arg(&before)
-        .run()
-        .json();
-    let events = trace["traceEvents"].as_array().unwrap();
-    let calls: Vec<_> = events.iter().filter(|event| event["ph"] == "X").collect();
-    assert_eq!(calls.len(), 12);
-    assert!(
-        calls
-            .iter()
-            .all(|call| call["args"]["verdict"] == "REGRESSION")
-    );
-    let whole = events
-        .iter()
-        .find(|event| event["name"] == "comparison")
-        .unwrap();
-    assert_eq!(whole["args"]["decode on cpu"], "REGRESSION, +50.0 %");
-
-    let ended = export(&after, "collapsed")
-        .args("--compare")
-        .arg(&before)
-        .run();
-    assert_snapshot!(ended.refusal(), @"error: --compare has a place in --to chrome only; breakeven compare prints verdicts");
 }
 
 /// The name of an operation in the error reached the terminal as it was.
@@ -224,7 +181,7 @@ fn a_name_in_the_refusal_of_a_comparison_moved_the_terminal() {
         r#"{{"format":"breakeven-profile","version":1,"operations":[{{"name":"{name}","samples_ns":[5]}}]}}"#
     );
     fs::write(&path, text).unwrap();
-    let against = export(&sample(), "chrome").args("--compare").arg(&path);
+    let against = line("compare").arg(&sample()).arg(&path);
     let refusal = against.run().refusal();
     assert!(
         refusal.contains("x\u{fffd}]0;title\u{fffd} on cpu"),

@@ -224,13 +224,13 @@ fn entries_of_detached_checkouts_are_not_mixed_with_those_of_a_branch() {
 fn wrong_use_is_told() {
     let directory = forty();
     let lines = [
-        "history show --database none.db",
+        "history show --history none.db",
         "history show decod",
         "history show --branch topic",
         "history annotate --at c999 text",
         "history export --entry 99 -o x.json",
         "history export --entry c00 -o x.json",
-        "history changes --database new.json",
+        "history changes --history new.json",
         "history add new.json --date yesterday",
         "history add none.json",
         "history changes --factor 1",
@@ -286,7 +286,7 @@ fn a_copy_of_the_file_is_a_history() {
     };
     copy("copy.db").unwrap();
     let changes = |file: &str| {
-        within(&directory, &format!("history changes --database {file}"))
+        within(&directory, &format!("history changes --history {file}"))
             .quietly(0)
             .stdout
     };

@@ -107,10 +107,10 @@ fn a_history_tells_the_noise_of_a_single_run() {
 }
 
 #[test]
-fn import_keeps_a_profile() {
+fn converting_keeps_a_profile() {
     let directory = directory();
     let output = directory.path().join("kept.json");
-    let mut import = breakeven(["import"]);
+    let mut import = breakeven(["convert"]);
     for file in side("google-benchmark", "old") {
         import = import.arg(file);
     }
@@ -119,7 +119,7 @@ fn import_keeps_a_profile() {
     assert_eq!(kept.operations[0].runs.len(), 6);
     assert_eq!(kept.environment.host, None);
     line("show").arg(&output).run().quietly(0);
-    let list = line("import --list").run().quietly(0).stdout;
+    let list = line("convert --list").run().quietly(0).stdout;
     assert!(list.contains("go test -bench"), "{list}");
 }
 

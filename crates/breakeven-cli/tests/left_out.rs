@@ -22,23 +22,19 @@ fn the_help_lists_what_there_is() {
     Usage: breakeven <COMMAND>
 
     Commands:
-      show         Print the tables of a profile file
-      compare      Compare two profiles: what became slower, what faster, what is inconclusive
-      baseline     Manage the baseline, the profile that others are compared with
-      export       Write a profile file in the format of another tool
-      history      Keep profiles over time, and find what changed when
-      import       Convert results of other benchmarks and profilers to a profile file
-      report       Write a profile as one self-contained HTML page, for a browser
-      advise       Advise what to change first, and estimate what it saves
-      completions  Print completions of these commands for a shell
-      man          Write the manual pages of these commands
-      help         Print this message or the help of the given subcommand(s)
+      show     Print the tables of a profile file
+      compare  Compare two profiles: what became slower, what faster, what is inconclusive
+      convert  Convert between profiles and the files of other benchmarks and profilers
+      history  Keep profiles over time, and find what changed when
+      report   Write a profile as one self-contained HTML page, for a browser
+      advise   Advise what to change first, and estimate what it saves
+      help     Print this message or the help of the given subcommand(s)
 
     Options:
       -h, --help     Print help
       -V, --version  Print version
 
     Exit codes: 0 done or passed, 1 a regression, work that failed or a budget that was exceeded, 2
-    wrong use, unreadable or mismatched input, 3 inconclusive, 130 interrupted.
+    wrong use, unreadable or mismatched input, 3 nothing could be judged, 130 interrupted.
     ");
 }

@@ -84,9 +84,9 @@ fn again(profile: &Path, to: &str, options: &str) -> Profile {
     let directory = directory();
     let exported = directory.path().join("exported");
     let imported = directory.path().join("imported.json");
-    let export = line("export").arg(profile).args(&format!("--to {to}"));
+    let export = line("convert").arg(profile).args(&format!("--to {to}"));
     export.args("-o").arg(&exported).run().quietly(0);
-    let import = line("import").arg(&exported).args(options);
+    let import = line("convert").arg(&exported).args(options);
     let ended = import.args("-o").arg(&imported).run();
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     file::read(&imported).unwrap()
@@ -102,7 +102,7 @@ fn a_trace_of_an_exported_profile_has_its_operations() {
     // A timeline: the imported trace, exported and imported once more.
     let directory = directory();
     let first = directory.path().join("first.json");
-    let import = line("import").arg(trace()).args("-o").arg(&first);
+    let import = line("convert").arg(trace()).args("-o").arg(&first);
     import.run().quietly(0);
     let timeline = again(&first, "chrome", "");
     assert_eq!(totals(&timeline), totals(&file::read(&first).unwrap()));

@@ -13,7 +13,7 @@ use breakeven_judge::{
 use breakeven_profile::profile::{Difference, Profile as Data};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use serde_json::{Value, json as value};
+use serde_json::json as value;
 
 use crate::errors::{CompareError, FileError, ProfileError, file_error};
 use crate::profile::{Printed, Profile, json, written};
@@ -54,7 +54,7 @@ pub(crate) fn check_threshold(fraction: f64) -> PyResult<()> {
 /// Compares two sides of profiles. The threshold is in percent where `percent`, else a
 /// fraction.
 #[pyfunction]
-#[pyo3(signature = (baseline, current, threshold, *, percent, metric, alpha, correction, noise, history, relative, plain_threshold, budget))]
+#[pyo3(signature = (baseline, current, threshold, *, percent, metric, alpha, history, relative, plain_threshold, budget))]
 #[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
 pub(crate) fn compare(
     py: Python<'_>,
@@ -64,8 +64,6 @@ pub(crate) fn compare(
     percent: bool,
     metric: &str,
     alpha: f64,
-    correction: &str,
-    noise: Option<f64>,
     history: Vec<Py<Profile>>,
     relative: bool,
     plain_threshold: bool,
@@ -78,13 +76,6 @@ pub(crate) fn compare(
     let options = Options {
         threshold: threshold.map_err(refused)?,
         alpha,
-        correction: serde_json::from_value(Value::from(correction)).map_err(|_| {
-            let known = "benjamini_hochberg, holm, none";
-            PyValueError::new_err(format!(
-                "correction is {correction:?}; it must be one of {known}"
-            ))
-        })?,
-        noise,
         history: data(&history),
         relative_to_common_shift: relative,
         plain_threshold,

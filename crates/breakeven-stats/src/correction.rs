@@ -1,4 +1,4 @@
-//! Corrections of p-values for the number of comparisons.
+//! The correction of p-values for the number of comparisons.
 
 use breakeven_profile::stats::StatsError;
 
@@ -18,25 +18,6 @@ pub fn benjamini_hochberg(p_values: &[f64]) -> Result<Vec<f64>, StatsError> {
     for (before, &i) in order.iter().enumerate().rev() {
         least = least.min(p_values[i] * (n / (before + 1) as f64));
         adjusted[i] = least;
-    }
-    Ok(adjusted)
-}
-
-/// Holm (1979, "A simple sequentially rejective multiple test procedure"):
-/// adjusted p-values in the order of the input, none for none. Calling those
-/// at or below α significant keeps the chance of any false call at α.
-///
-/// # Errors
-/// [`StatsError::NotProbability`].
-pub fn holm(p_values: &[f64]) -> Result<Vec<f64>, StatsError> {
-    let order = ascending_order(p_values)?;
-    let mut adjusted = vec![0.0; p_values.len()];
-    let mut most = 0.0f64;
-    // From the smallest up: none is below the one before it.
-    for (before, &i) in order.iter().enumerate() {
-        let left = (p_values.len() - before) as f64;
-        most = most.max((left * p_values[i]).min(1.0));
-        adjusted[i] = most;
     }
     Ok(adjusted)
 }

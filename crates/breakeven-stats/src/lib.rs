@@ -5,7 +5,7 @@
 //! Compare two samples with [`log_ratio_test`] (few runs a side;
 //! [`log_ratio_tests`] for many operations together) or say by how much they
 //! differ with [`bootstrap_median_ratio`] (many values a side); correct many
-//! comparisons with [`benjamini_hochberg`] or [`holm`]; give an interval with
+//! comparisons with [`benjamini_hochberg`]; give an interval with
 //! [`mean_interval`], [`deviation_interval`] or [`bootstrap()`]; several groups
 //! with [`one_way_anova`]; fit growth with [`theil_sen`] and
 //! [`power_law`]; plan with [`runs_needed`] and [`Undecided::runs`].
@@ -46,12 +46,10 @@ pub use anova::one_way_anova;
 pub use bootstrap::{Bootstrap, BootstrapInterval, bootstrap, bootstrap_median_ratio};
 pub use breakeven_profile::stats::StatsError;
 pub use change_points::{ChangePoint, SHORTEST_SEGMENT, Segmented, change_points};
-pub use correction::{benjamini_hochberg, holm};
+pub use correction::benjamini_hochberg;
 pub use deviation::deviation_interval;
 pub use fit::{Line, power_law, theil_sen};
-pub use log_ratio::{
-    LogRatio, LogRatioMethod, Noise, log_ratio_test, log_ratio_with_noise, typical,
-};
+pub use log_ratio::{LogRatio, LogRatioMethod, Noise, log_ratio_test, typical};
 pub use log_ratios::{Pair, log_ratio_tests};
 pub use mean::mean_interval;
 pub use sample_size::{Undecided, runs_needed};

@@ -5,7 +5,7 @@ use std::ops::Range;
 use breakeven_profile::stats::{StatsError, check_fraction, check_positive};
 use serde::Serialize;
 
-use crate::distribution::{normal_two_sided, normal_upper, t_two_sided, t_upper};
+use crate::distribution::{t_two_sided, t_upper};
 
 /// Where p and the interval of a [`LogRatio`] come from.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -24,8 +24,6 @@ pub enum LogRatioMethod {
         /// The part of them that the other operations gave.
         from_others: f64,
     },
-    /// The noise between runs was given: normal distribution.
-    KnownNoise,
     /// No spread on either side, so no noise to estimate (a coarse clock, most
     /// likely): p by exact permutation, and an interval of zero width.
     Permutation,
@@ -75,8 +73,12 @@ impl Noise {
             let expected = "between 1e-9 and 10 (0.02 is 2 %)";
             return bad("noise", self.deviation, expected);
         }
-        if self.freedom.is_nan() || self.freedom < 1.0 {
-            return bad("freedom of the noise", self.freedom, "1 or more");
+        if !(self.freedom >= 1.0 && self.freedom.is_finite()) {
+            return bad(
+                "freedom of the noise",
+                self.freedom,
+                "1 or more, and finite",
+            );
         }
         Ok(())
     }
@@ -133,40 +135,6 @@ pub fn log_ratio_test(
         level,
         t_two_sided(difference / error, degrees_of_freedom),
         LogRatioMethod::Welch { degrees_of_freedom },
-    ))
-}
-
-/// [`log_ratio_test`] with the noise between runs known from elsewhere, such
-/// as a history of runs: one run a side is then enough.
-///
-/// `noise` is the standard deviation of ln(median) from run to run, which for
-/// small noise is the relative one: 0.02 is 2 %. Normal (z) test and interval,
-/// with standard error noise·√(1/n₀ + 1/n₁).
-///
-/// # Errors
-/// As [`log_ratio_test`], and [`StatsError::BadParameter`] for `noise`.
-pub fn log_ratio_with_noise(
-    baseline: &[f64],
-    current: &[f64],
-    noise: f64,
-    level: f64,
-) -> Result<LogRatio, StatsError> {
-    check_fraction("level", level)?;
-    let known = Noise {
-        deviation: noise,
-        freedom: f64::INFINITY,
-    };
-    known.check()?;
-    let [one, other] = log_means(baseline, current, 1)?;
-    let difference = other.mean - one.mean;
-    let error = noise * (one.n.recip() + other.n.recip()).sqrt();
-    Ok(result(
-        difference,
-        error,
-        error * normal_upper((1.0 - level) / 2.0),
-        level,
-        normal_two_sided(difference / error),
-        LogRatioMethod::KnownNoise,
     ))
 }
 
@@ -347,18 +315,6 @@ mod tests {
     }
 
     #[test]
-    fn one_run_a_side_with_known_noise() {
-        // Error 0.03·√2; ln 1.1 is 2.2465 of those away; 1.96 reach.
-        let test = log_ratio_with_noise(&[100.0], &[110.0], 0.03, 0.95).unwrap();
-        let error = 0.03 * 2f64.sqrt();
-        assert!((test.ratio - 1.1).abs() < 1e-12);
-        assert!((test.standard_error - error).abs() < 1e-15);
-        assert!((test.p_value - 0.024_672).abs() < 1e-5);
-        let reach = 1.959_963_984_540_054 * error;
-        assert!((test.upper.ln() - (1.1f64.ln() + reach)).abs() < 1e-12);
-    }
-
-    #[test]
     fn refusals() {
         let refused = |baseline: &[f64], kind: &str| {
             let error = log_ratio_test(baseline, &[1.0, 2.0], 0.95).unwrap_err();
@@ -367,7 +323,5 @@ mod tests {
         refused(&[1.0], "TooFew { what: \"baseline\"");
         refused(&[1.0, 0.0], "NotPositive { what: \"baseline\", index: 1");
         assert!(log_ratio_test(&[1.0, 2.0], &[1.0, 2.0], 1.0).is_err());
-        assert!(log_ratio_with_noise(&[1.0], &[2.0], 0.0, 0.95).is_err());
-        assert!(log_ratio_with_noise(&[1.0], &[2.0], f64::NAN, 0.95).is_err());
     }
 }

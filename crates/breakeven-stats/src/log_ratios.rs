@@ -2,7 +2,7 @@
 
 use breakeven_profile::stats::{StatsError, check_fraction};
 
-use crate::distribution::{f_upper_tail, normal_two_sided, normal_upper, t_two_sided, t_upper};
+use crate::distribution::{f_upper_tail, t_two_sided, t_upper};
 use crate::log_ratio::{
     LogMean, LogRatio, LogRatioMethod, Noise, log_means, log_ratio_test, result, satterthwaite,
     splits,
@@ -158,13 +158,6 @@ impl Sides {
     /// of freedom of all together.
     fn test(&self, prior: Option<Prior>, pooled: f64, level: f64) -> LogRatio {
         let tail = (1.0 - level) / 2.0;
-        if self.own.freedom.is_infinite() {
-            let error = (self.own.variance * self.share).sqrt();
-            let reach = error * normal_upper(tail);
-            let p = normal_two_sided(self.difference / error);
-            let method = LogRatioMethod::KnownNoise;
-            return result(self.difference, error, reach, level, p, method);
-        }
         let together = prior.map_or(self.own, |prior| prior.and(self.own));
         let freedom = together.freedom.min(pooled.max(self.own.freedom));
         let error = (together.variance * self.share).sqrt();

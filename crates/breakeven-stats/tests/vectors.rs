@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use breakeven_profile::stats::{Summary, median, quantile};
 use breakeven_stats::{
-    Bootstrap, LogRatioMethod, Pair, benjamini_hochberg, bootstrap, bootstrap_median_ratio, holm,
+    Bootstrap, LogRatioMethod, Pair, benjamini_hochberg, bootstrap, bootstrap_median_ratio,
     log_ratio_test, log_ratio_tests, power_law, runs_needed, theil_sen,
 };
 use serde_json::Value;
@@ -192,7 +192,6 @@ fn corrections_are_those_of_statsmodels() {
             1e-14,
             case,
         );
-        all_close(&holm(&p).unwrap(), &numbers(case, "holm"), 1e-14, case);
     });
 }
 

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 
 use breakeven_judge::Threshold;
-use breakeven_judge::compare::{Correction, Metric};
+use breakeven_judge::compare::Metric;
 use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
@@ -49,6 +49,11 @@ pub(crate) struct CompareArgs {
     #[arg(long, requires = "gate")]
     pub(crate) strict: bool,
 
+    /// Show the changes, then make the runs of the current side the baseline: BASELINE, which
+    /// may be missing the first time, is replaced
+    #[arg(long, conflicts_with = "gate")]
+    pub(crate) accept: bool,
+
     /// Metric to judge: time (or median), mean, p95, p99, total, memory, energy, calls,
     /// throughput, or the name of a counter in the profiles
     #[arg(long, value_name = "NAME", default_value = "time", value_parser = metric)]
@@ -62,26 +67,15 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     pub(crate) relative: bool,
 
-    /// Rate of false alarms
+    /// Rate of false alarms, corrected for the number of operations (Benjamini–Hochberg)
     #[arg(long, value_name = "FRACTION", default_value = "5%", value_parser = part)]
     pub(crate) alpha: f64,
-
-    /// How p-values are corrected for the number of operations: bh (Benjamini–Hochberg:
-    /// bounds the fraction of false ones among the reported changes), holm (bounds the
-    /// probability of any false change) or none
-    #[arg(long, value_name = "HOW", default_value = "bh", value_parser = correction)]
-    pub(crate) correction: Correction,
 
     /// Earlier profiles, oldest first, from which to learn how much the runs of each
     /// operation differ; of a history the latest 50 entries are read (`breakeven
     /// history`: of the same machine; `data.js`, which names no machines: of all)
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "plain_threshold")]
     pub(crate) history: Vec<PathBuf>,
-
-    /// Standard deviation between runs, as in 3% or 0.03, assumed for every operation
-    /// with fewer than four runs on a side and no history
-    #[arg(long, value_name = "FRACTION", value_parser = part, conflicts_with = "plain_threshold")]
-    pub(crate) noise: Option<f64>,
 
     /// Judge by the threshold alone, without a test
     #[arg(long)]
@@ -141,15 +135,6 @@ fn output(text: &str) -> Result<Output, Infallible> {
         format: named.map(|(format, _)| format),
         path: named.map_or(text, |(_, path)| path).into(),
     })
-}
-
-fn correction(text: &str) -> Result<Correction, String> {
-    match text {
-        "bh" => Ok(Correction::BenjaminiHochberg),
-        "holm" => Ok(Correction::Holm),
-        "none" => Ok(Correction::None),
-        _ => Err("give bh, holm or none".to_owned()),
-    }
 }
 
 pub(crate) fn threshold(text: &str) -> Result<Threshold, String> {

@@ -16,7 +16,7 @@ pub(crate) struct HistoryArgs {
         default_value = "breakeven-history.db",
         global = true
     )]
-    pub(crate) database: PathBuf,
+    pub(crate) history: PathBuf,
 
     #[command(subcommand)]
     pub(crate) command: HistoryCommand,

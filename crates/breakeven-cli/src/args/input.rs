@@ -5,7 +5,7 @@ use clap::Args;
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct InputArgs {
-    /// Format of the files, where their content does not tell it; `breakeven import --list`
+    /// Format of the files, where their content does not tell it; `breakeven convert --list`
     /// names all
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub(crate) from: Option<Format>,

@@ -1,46 +1,65 @@
-//! `breakeven baseline accept`: what was measured becomes the baseline.
+//! `breakeven compare --accept`: the current side becomes the baseline.
 
 use std::io::Write;
-use std::slice::from_ref;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use breakeven_judge::compare::Options;
-use breakeven_judge::page::clean;
-use breakeven_judge::{CompareError, compare};
+use breakeven_judge::CompareError;
 use breakeven_profile::file;
 use breakeven_profile::profile::{Profile, Run};
 
-use super::compare::distinct;
-use super::input::Input;
-use crate::args::{AcceptArgs, CompareFormat};
-use crate::exit::Ending;
-use crate::output::compare::{self as print, Report, Source};
 use crate::output::unless_closed;
 
-pub(crate) fn run(args: &AcceptArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
-    if !args.dry_run {
-        file::check_writable(&args.baseline)?;
+/// The file that becomes the baseline.
+pub(super) struct Accepted<'a>(&'a Path);
+
+impl<'a> Accepted<'a> {
+    /// # Errors
+    ///
+    /// Where the baseline is several files, or one that cannot be written.
+    pub(super) fn at(baseline: &'a [PathBuf]) -> Result<Self> {
+        let [path] = baseline else {
+            bail!("--accept replaces one file; name one baseline");
+        };
+        file::check_writable(path)?;
+        Ok(Self(path))
     }
-    distinct(&args.current)?;
-    let current = Profile::join(Input::new(&args.input, err).read_all(&args.current)?)?;
-    check(&current, args.allow_interrupted)?;
-    let has_baseline = args.baseline.try_exists()?;
-    let changes = has_baseline.then(|| changes(args, &current)).transpose()?;
-    if !args.dry_run {
-        // Before printing: a closed terminal must not keep the old baseline.
-        file::write(&current, &args.baseline)?;
+
+    /// The baseline until now, none where there is no such file. Another tool's file is an
+    /// error: it would be lost.
+    pub(super) fn before(&self) -> Result<Option<Profile>> {
+        let exists = self.0.try_exists()?;
+        Ok(exists.then(|| file::read(self.0)).transpose()?)
     }
-    unless_closed(write(args, changes, out))?;
-    Ok(Ending::Done)
+
+    /// What is said where the sides cannot be compared.
+    pub(super) fn refusal(&self, error: CompareError) -> anyhow::Error {
+        let name = self.0.display();
+        let stays = format!("{name}: stays the baseline; delete it to begin anew, or name another");
+        anyhow::Error::new(error).context(stays)
+    }
+
+    /// Makes the runs of the current side the baseline.
+    pub(super) fn replace(&self, current: Vec<Profile>, out: &mut dyn Write) -> Result<()> {
+        let current = Profile::join(current)?;
+        check(&current)?;
+        file::write(&current, self.0)?;
+        unless_closed(said(self.0, out))
+    }
+}
+
+fn said(path: &Path, out: &mut dyn Write) -> Result<()> {
+    writeln!(out, "\n{}: written", path.display())?;
+    Ok(out.flush()?)
 }
 
 /// Refuses what later runs could not be compared against.
-fn check(current: &Profile, allow_interrupted: bool) -> Result<()> {
+fn check(current: &Profile) -> Result<()> {
     if current.operations.is_empty() {
         bail!("there are no operations in it; measure before accepting");
     }
-    if current.interrupted && !allow_interrupted {
-        bail!("measuring was interrupted; measure again, or give --allow-interrupted");
+    if current.interrupted {
+        bail!("measuring was interrupted; measure again before accepting");
     }
     for operation in &current.operations {
         let key = operation.key();
@@ -63,44 +82,4 @@ fn check(current: &Profile, allow_interrupted: bool) -> Result<()> {
 fn is_zero(run: &Run) -> bool {
     let zeros = run.samples_ns.iter().filter(|ns| **ns == 0.0).count();
     2 * zeros > run.samples_ns.len()
-}
-
-/// What changes against the existing baseline, or why that cannot be said.
-type Changes = Result<Report, CompareError>;
-
-fn changes(args: &AcceptArgs, current: &Profile) -> Result<Changes> {
-    let baseline = file::read(&args.baseline)?;
-    let (before, after) = (from_ref(&baseline), from_ref(current));
-    let compared = compare(before, after, &Options::default());
-    if let Err(why @ CompareError::NothingInCommon { .. }) = compared {
-        let name = args.baseline.display();
-        bail!(
-            "{name}: is the baseline of other operations, and stays: {why}; delete the file to \
-             begin anew, or name another (--baseline)"
-        );
-    }
-    Ok(compared.map(|comparison| {
-        let before = Source::of(from_ref(&args.baseline), before);
-        let sources = [before, Source::of(&args.current, after)];
-        Report::new(sources, comparison, None)
-    }))
-}
-
-fn write(args: &AcceptArgs, changes: Option<Changes>, out: &mut dyn Write) -> Result<()> {
-    let name = args.baseline.display();
-    match changes {
-        None => writeln!(out, "{name}: there was no baseline")?,
-        Some(Ok(report)) => print::write(&report, CompareFormat::Table, out)?,
-        Some(Err(why)) => writeln!(
-            out,
-            "not compared with the old baseline: {}",
-            clean(&why.to_string())
-        )?,
-    }
-    match args.dry_run {
-        true => writeln!(out, "\n{name}: not written, as asked for")?,
-        false => writeln!(out, "\n{name}: written")?,
-    }
-    out.flush()?;
-    Ok(())
 }

@@ -1,11 +1,9 @@
-//! `breakeven advise`: what to change first in a profile, and what earlier
-//! advice was worth.
+//! `breakeven advise`: what to change first in a profile.
 
 use std::io::Write;
-use std::path::Path;
 
 use anyhow::Result;
-use breakeven_judge::advise::{ProfilerOptimizer, realised};
+use breakeven_judge::advise::ProfilerOptimizer;
 use breakeven_profile::file;
 use breakeven_profile::profile::Difference;
 
@@ -13,23 +11,12 @@ use super::input::Input;
 use crate::args::AdviseArgs;
 use crate::exit::Ending;
 use crate::output;
-use crate::output::advice::{AdviceReport, realised_page};
+use crate::output::advice::AdviceReport;
 
 pub(crate) fn run(args: &AdviseArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
-    let mut input = Input::new(&args.input, err);
+    let report = advise(args, Input::new(&args.input, err))?;
     let mut text = Vec::new();
-    match (&args.file, args.realised.as_deref()) {
-        (_, Some([before, after])) => {
-            let (before, after) = (input.read(before)?, input.read(after)?);
-            let found = realised(&before, &after, args.noise)?;
-            output::page_or_document(args.format, || realised_page(&found), || &found, &mut text)?;
-        }
-        (Some(file), _) => {
-            let report = advise(args, file, input)?;
-            output::page_or_document(args.format, || report.page(), || &report, &mut text)?;
-        }
-        (None, _) => anyhow::bail!("give a profile file, or --realised with two"),
-    }
+    output::page_or_document(args.format, || report.page(), || &report, &mut text)?;
     match &args.output {
         None => out.write_all(&text).and_then(|()| out.flush())?,
         Some(path) => {
@@ -40,12 +27,12 @@ pub(crate) fn run(args: &AdviseArgs, out: &mut dyn Write, err: &mut dyn Write) -
     Ok(Ending::Done)
 }
 
-fn advise(args: &AdviseArgs, file: &Path, mut input: Input<'_>) -> Result<AdviceReport> {
-    let mut profile = input.read(file)?;
+fn advise(args: &AdviseArgs, mut input: Input<'_>) -> Result<AdviceReport> {
+    let mut profile = input.read(&args.file)?;
     for path in &args.evidence {
         let taken = profile.take_evidence(input.read(path)?);
         taken.map_err(|Difference { part, first, second }| {
-            let (its, here) = (path.display(), file.display());
+            let (its, here) = (path.display(), args.file.display());
             anyhow::anyhow!(
                 "{its}: its evidence is of another machine: the {part} is {second} there, {first} \
                  in {here}"

@@ -12,6 +12,7 @@ use breakeven_judge::{Policy, compare};
 use breakeven_profile::file;
 use breakeven_profile::profile::Profile;
 
+use super::accept::Accepted;
 use super::input::Input;
 use crate::args::{CompareArgs, CompareFormat, Output};
 use crate::exit::Ending;
@@ -25,19 +26,31 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
         file::check_writable(path)?;
     }
     let (baseline, current) = sides(args)?;
-    let (before, after) = (input.read_all(&baseline)?, input.read_all(&current)?);
+    let accepted = args.accept.then(|| Accepted::at(&baseline)).transpose()?;
+    let before = match &accepted {
+        Some(accepted) => accepted.before()?.into_iter().collect(),
+        None => input.read_all(&baseline)?,
+    };
+    let after = input.read_all(&current)?;
+    if let Some(accepted) = &accepted
+        && before.is_empty()
+    {
+        accepted.replace(after, out)?;
+        return Ok(Ending::Done);
+    }
     let options = Options {
         threshold: args.threshold,
         alpha: args.alpha,
-        correction: args.correction,
-        noise: args.noise,
         history: history(&args.history, &after, &mut input)?,
         relative_to_common_shift: args.relative,
         plain_threshold: args.plain_threshold,
         metric: args.metric.clone(),
         limits,
     };
-    let comparison = compare(&before, &after, &options)?;
+    let comparison = compare(&before, &after, &options).map_err(|error| match &accepted {
+        Some(accepted) => accepted.refusal(error),
+        None => error.into(),
+    })?;
     let policy = Policy {
         allow_missing: args.allow_missing,
         require_decided: args.require_decided,
@@ -54,6 +67,10 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
         false => CompareFormat::Table,
     };
     unless_closed(print::write(&report, printed, out))?;
+    if let Some(accepted) = &accepted {
+        accepted.replace(after, out)?;
+        return Ok(Ending::Done);
+    }
     Ok(Ending::Judged(report.verdict.outcome))
 }
 
@@ -93,7 +110,7 @@ fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     distinct(&current)?;
     // A gate that compares a file with itself would always pass.
     let both = current.iter().find(|path| before.contains(&behind(path)));
-    if let Some(both) = both.filter(|_| args.gate) {
+    if let Some(both) = both.filter(|_| args.gate || args.accept) {
         let both = both.display();
         bail!("{both} is on both sides; name the baseline and the new profile");
     }

@@ -1,10 +1,7 @@
-//! Advice and what it was worth as text, one format per file.
+//! Advice as text.
 
-use breakeven_judge::advise::{
-    Advice, Followed, OptimizationSuggestion, Outcome, Overruled, Realised, items,
-};
+use breakeven_judge::advise::{Advice, OptimizationSuggestion, Overruled, items};
 use breakeven_judge::page::{Page, Text, Tone};
-use breakeven_profile::unit;
 
 use serde::Serialize;
 
@@ -76,43 +73,4 @@ impl AdviceReport {
         }
         page
     }
-}
-
-/// What all advice that was followed came to.
-fn conclusion(realised: &Realised) -> String {
-    let outcomes = &realised.outcomes;
-    let time = |ms: f64| unit::time(ms * 1e6);
-    let whole = format!(
-        "All operations together took {} and now take {}.",
-        time(realised.before_ms),
-        time(realised.after_ms)
-    );
-    if outcomes.is_empty() {
-        return format!("There was no advice on the first profile. {whole}");
-    }
-    let followed: Vec<&Outcome> = outcomes
-        .iter()
-        .filter(|each| each.followed == Followed::Yes)
-        .collect();
-    let gained: f64 = followed.iter().filter_map(|each| each.realised_ms).sum();
-    let mut text = format!("Followed: {} of {}", followed.len(), outcomes.len());
-    if !followed.is_empty() {
-        text.push_str(&format!(", gained {}", time(gained)));
-        let predicted: f64 = followed.iter().filter_map(|each| each.predicted_ms).sum();
-        if predicted > 0.0 {
-            text.push_str(&format!(" where {} was predicted", time(predicted)));
-        }
-    }
-    format!("{text}. {whole}")
-}
-
-/// What became of the advice on a profile.
-pub(crate) fn realised_page(realised: &Realised) -> Page {
-    let mut page = Page::default();
-    page.items(realised.outcomes.iter().map(Outcome::item).collect());
-    page.say(Text::new(conclusion(realised), Tone::Strong));
-    for warning in &realised.warnings {
-        page.say(Text::new(warning, Tone::Warning));
-    }
-    page
 }

@@ -30,7 +30,7 @@ fn the_faster_of_two_commands_is_told() {
 #[test]
 fn the_exit_code_is_the_verdict_where_that_is_asked_for() {
     let gated = |a, b, budget| {
-        breakeven(["ab", "--gate", "--budget", budget, a, b])
+        breakeven(["ab", "--gate", "--time-limit", budget, a, b])
             .run()
             .code
     };
@@ -62,17 +62,17 @@ fn a_command_that_is_written_for_a_shell_has_one() {
             "sleep 0.01 | cat",
             "A=0.01; sleep $A",
         ];
-        let ended = breakeven(args.into_iter().chain(["--budget", "1s"])).run();
+        let ended = breakeven(args.into_iter().chain(["--time-limit", "1s"])).run();
         assert_eq!(ended.code, Some(0), "{ended:#?}");
     }
-    let ended = breakeven(["ab", "echo {} {1}", "true", "--budget", "300ms"]).run();
+    let ended = breakeven(["ab", "echo {} {1}", "true", "--time-limit", "300ms"]).run();
     assert_eq!(ended.code, Some(0), "nothing is a placeholder: {ended:#?}");
 }
 
 #[test]
 fn the_budget_ends_a_command_that_runs_with_what_it_started() {
     let long = "sleep 600.1111 & sleep 600.2222";
-    let ended = breakeven(["ab", "--gate", "--budget", "500ms", "true", long]).run();
+    let ended = breakeven(["ab", "--gate", "--time-limit", "500ms", "true", long]).run();
     assert_eq!(ended.code, Some(3), "{ended:#?}");
     assert!(
         ended.took < std::time::Duration::from_secs(20),

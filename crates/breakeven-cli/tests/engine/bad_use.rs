@@ -69,8 +69,8 @@ fn counts_of_zero_and_worse() {
 
     For more information, try '--help'.
     "#);
-    assert_snapshot!(refused("profile --device-timeout 0"), @r#"
-    error: invalid value '0' for '--device-timeout <SECONDS>': give a whole number, 1 or more
+    assert_snapshot!(refused("profile --device-timeout 0s"), @r#"
+    error: invalid value '0s' for '--device-timeout <TIME>': give whole seconds, 1s or more
 
     For more information, try '--help'.
     "#);

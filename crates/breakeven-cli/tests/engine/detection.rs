@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::command::{Ended, directory, line, skipped};
 use crate::engine::vulkan::Layer;
 
-const PROFILE: &str = "profile --kernel vector_add --iterations 3 --warmup 1 --device-timeout 1";
+const PROFILE: &str = "profile --kernel vector_add --iterations 3 --warmup 1 --device-timeout 1s";
 
 /// The machine is described without GPUs, and one line says what broke.
 #[track_caller]

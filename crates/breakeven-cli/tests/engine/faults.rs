@@ -175,7 +175,7 @@ fn every_way_for_a_driver_to_end() {
 fn a_device_that_is_lost_while_it_is_waited_for_is_not_waited_for_any_longer() {
     let Some(layer) = Layer::new() else { return };
     let faults = no_peaks(&layer) + "vkWaitSemaphores -4 kernel=correlate";
-    let args = "--device gpu --kernel conv2d --device-timeout 30";
+    let args = "--device gpu --kernel conv2d --device-timeout 30s";
     let profiled = profiled(&layer, &faults, args);
     assert_eq!(profiled.failures(), [("conv2d", LOST.to_owned())]);
     let took = profiled.ended.took;
@@ -191,7 +191,7 @@ fn a_driver_that_hangs() {
     let faults = no_peaks(&layer)
         + "vkWaitSemaphores hang kernel=multiply_tiles; vkQueueSubmit hang kernel=correlate";
     let kernels = "--kernel vector_add --kernel matrix_multiply --kernel conv2d";
-    let args = format!("{kernels} --device gpu --device-timeout 2");
+    let args = format!("{kernels} --device gpu --device-timeout 2s");
     let profiled = profiled(&layer, &faults, &args);
     assert_eq!(
         profiled.failures(),
@@ -251,7 +251,7 @@ fn a_device_that_hangs_is_not_waited_for_at_every_value_of_a_sweep() {
         return;
     };
     let hang = "vkWaitSemaphores hang kernel=correlate";
-    let (ended, points) = swept(&layer, hang, "--device-timeout 1 --format json");
+    let (ended, points) = swept(&layer, hang, "--device-timeout 1s --format json");
     let failures: Vec<_> = points.iter().map(|point| rounds(point, 1).1).collect();
     let first = format!("timeout: {gpu} did not answer within 1s");
     let others = Some("not tried: the device hung before".to_owned());

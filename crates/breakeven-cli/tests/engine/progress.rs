@@ -22,7 +22,10 @@ fn on_terminal(line: &str) -> Option<String> {
 #[test]
 fn long_commands_show_how_far_they_are() {
     for (line, shown) in [
-        ("ab --budget 1s 'sleep 0.1' 'sleep 0.1'", "the last of A"),
+        (
+            "ab --time-limit 1s 'sleep 0.1' 'sleep 0.1'",
+            "the last of A",
+        ),
         (
             "sweep vector_add --from 1000 --to 4000 --rounds 2 --device cpu",
             "round 2 of 2",

@@ -26,7 +26,7 @@ fn a_cpu_form_is_tuned_kept_shown_and_forgotten() {
     let cache = directory();
     let nothing = tune(cache.path(), "--show").run().quietly(0).stdout;
     assert_eq!(nothing, "nothing is tuned yet; `breakeven tune` searches\n");
-    let said = tune(cache.path(), "vector_add --device cpu --budget 1s")
+    let said = tune(cache.path(), "vector_add --device cpu --time-limit 1s")
         .run()
         .quietly(0);
     assert!(said.stdout.starts_with("vector_add: "), "{said:#?}");
@@ -35,7 +35,7 @@ fn a_cpu_form_is_tuned_kept_shown_and_forgotten() {
     assert_eq!(kept[0]["tried"].as_array().unwrap().len(), 7, "{kept}");
     // It is known now: nothing is searched.
     let before = fs::read(cache.path().join("tuned.json")).unwrap();
-    let again = tune(cache.path(), "vector_add --device cpu --budget 60s")
+    let again = tune(cache.path(), "vector_add --device cpu --time-limit 60s")
         .run()
         .quietly(0);
     assert!(again.took < Duration::from_secs(10), "{again:#?}");
@@ -59,8 +59,8 @@ fn what_cannot_be_is_refused() {
     };
     assert!(refused("--device vulkan:none").contains(no_gpu));
     assert!(refused("--show --again").contains("cannot be used with"));
-    assert!(refused("--budget soon").contains("--budget"));
-    let untunable = tune(cache.path(), "ar_forecast --device cpu --budget 1s").run();
+    assert!(refused("--time-limit soon").contains("--time-limit"));
+    let untunable = tune(cache.path(), "ar_forecast --device cpu --time-limit 1s").run();
     assert_eq!(untunable.code, Some(0));
     assert_eq!(
         untunable.stderr,
@@ -74,7 +74,7 @@ fn a_kernel_is_tuned_on_a_device_and_compared_there() {
         return;
     }
     let cache = directory();
-    let found = json(cache.path(), "dot_product --device gpu --budget 3s");
+    let found = json(cache.path(), "dot_product --device gpu --time-limit 3s");
     let tried = found[0]["tried"].as_array().unwrap();
     assert_eq!(tried[0]["configuration"]["units"], 256, "{found}");
     assert!(
@@ -101,7 +101,7 @@ fn a_kernel_is_tuned_on_a_device_and_compared_there() {
     assert!(used.as_str().unwrap().contains("units 256"), "{used}");
 
     let ab = |a: &str, b: &str| {
-        let args = "ab --kernel dot_product --budget 3s --warmups 0";
+        let args = "ab --kernel dot_product --time-limit 3s --warmup 0";
         line(args)
             .arg(a)
             .arg(b)
@@ -123,7 +123,7 @@ fn a_kernel_is_tuned_on_a_device_and_compared_there() {
 fn two_windows_of_a_kernel_are_compared_and_bad_ways_refused() {
     let ab = |kernel: &str, a: &str, b: &str| {
         // It stops when it is decided, which other tests on the machine can hold up.
-        line("ab --budget 60s --warmups 0")
+        line("ab --time-limit 60s --warmup 0")
             .args(kernel)
             .arg(a)
             .arg(b)

@@ -1,5 +1,5 @@
 //! What a judge gets wrong where noise is not the same for all: machines with two states,
-//! one noisy operation among quiet ones, a single figure for the noise, a shift of all.
+//! one noisy operation among quiet ones, one run a side and a history, a shift of all.
 
 use breakeven_judge::compare::{Metric, Options, ProfilerComparison, compare};
 use breakeven_judge::{ChangeType, Threshold};
@@ -297,11 +297,11 @@ pub(crate) fn more_runs(pool: &Pool, pairs: usize) {
     }
 }
 
-/// One run a side and operations that differ in their noise, from 0.5 to 15 %: by one
-/// figure for all, and by ten earlier profiles of a run each.
+/// One run a side and operations that differ in their noise, from 0.5 to 15 %, by ten
+/// earlier profiles of a run each.
 pub(crate) fn known_noise(pairs: usize) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(100);
-    let (mut by_figure, mut by_history, mut seen) = (0, 0, 0);
+    let (mut by_history, mut seen) = (0, 0);
     for _ in 0..pairs {
         let noises: Vec<f64> = (0..OPERATIONS)
             .map(|_| 0.005 * 30f64.powf(random.random()))
@@ -318,12 +318,6 @@ pub(crate) fn known_noise(pairs: usize) {
         let history: Vec<Profile> = (0..10).map(|_| drawn(1.0)).collect();
         let (baseline, current) = (drawn(1.0), drawn(1.0));
         let slower = drawn(1.5);
-        // The middle of them, which is what somebody would measure.
-        let figure = Options {
-            noise: Some(0.005 * 30f64.sqrt()),
-            ..Options::default()
-        };
-        by_figure += usize::from(fails(&compared(baseline.clone(), current.clone(), &figure)));
         let known = Options {
             history,
             ..Options::default()
@@ -332,11 +326,6 @@ pub(crate) fn known_noise(pairs: usize) {
         let found = compared(baseline, slower, &known);
         seen += usize::from(found.operations[0].change_type == ChangeType::Regression);
     }
-    metric(
-        "judge_known_noise/one_figure/false_gates",
-        percent(by_figure, pairs),
-        "%",
-    );
     metric(
         "judge_known_noise/history/false_gates",
         percent(by_history, pairs),

@@ -2,12 +2,10 @@
 //! size, or the least that the other device needs by its peaks.
 
 use breakeven_profile::profile::{BreakEven, Operation, Peak};
-use breakeven_profile::unit;
 
 use super::calls::CallsOf;
 use super::case::{Case, Subject};
 use super::evidence::Evidence;
-use super::pair::{FALLEN_CALLS, Pair, calls};
 use super::proposal::Gain;
 use crate::winner::{Winner, typical_ns, winner};
 
@@ -196,20 +194,6 @@ pub(super) fn roof_with_transfer_ns(peak: &Peak, operation: &Operation) -> Optio
 fn at_rate_ns(amount: Option<u64>, rate: Option<f64>) -> Option<f64> {
     let rate = rate.filter(|rate| *rate > 0.0)?;
     Some(amount? as f64 / rate * 1e9)
-}
-
-/// Whether the device's fraction of the operation's calls fell by half.
-pub(super) fn moved(pair: &Pair<'_, '_>) -> Result<(bool, String), &'static str> {
-    let share = |all: &[&Subject<'_>]| {
-        let mut here = all.to_vec();
-        here.retain(|each| each.operation.device == pair.device);
-        calls(&here) / calls(all)
-    };
-    let (before, after) = (share(&pair.all_before), share(&pair.all_after));
-    let moved = after <= FALLEN_CALLS * before && !pair.after.is_empty();
-    let [before, after] = [before, after].map(unit::percent);
-    let sign = format!("{before} of its calls were here, now {after}");
-    Ok((moved, sign))
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use breakeven_profile::profile::Device;
 use breakeven_profile::unit;
 
-use super::realised::{Followed, Outcome};
 use super::rules::Rule;
 use super::suggestion::{OptimizationSuggestion, Overlap, Priority};
 use super::{Advice, CallsOf, LookedAt, Overruled};
@@ -228,43 +227,6 @@ impl Overruled {
         Item {
             head: vec![format!("{}: {who}", self.rule).into()],
             facts: evidence.map(|each| fact("", each.to_string())).collect(),
-        }
-    }
-}
-
-impl Outcome {
-    /// An item that says whether the suggestion was followed, and what it gained.
-    pub fn item(&self) -> Item {
-        let (followed, tone) = match self.followed {
-            Followed::Yes => ("yes", Tone::Good),
-            Followed::No => ("no", Tone::Warning),
-            Followed::Unknown => ("unknown", Tone::Faint),
-        };
-        let who = who(&self.operation, &self.device, self.software_gpu, self.size);
-        let mut facts = vec![fact("sign", &self.sign)];
-        if self.followed == Followed::Yes {
-            let time = |ms: f64| unit::time(ms * 1e6);
-            let gained = match (self.realised_ms, self.realised_range_ms) {
-                (None, _) => unit::UNKNOWN.to_owned(),
-                (Some(ms), None) => time(ms),
-                (Some(ms), Some([least, most])) => {
-                    format!("{} ({} to {})", time(ms), time(least), time(most))
-                }
-            };
-            let predicted = self.predicted_ms.map_or_else(|| "nothing".to_owned(), time);
-            facts.push(fact(
-                "gained",
-                format!("{gained}; predicted was {predicted}"),
-            ));
-        }
-        Item {
-            head: vec![
-                format!("{}.", self.rank).into(),
-                Text::new(format!("followed: {followed}"), tone),
-                self.kind.to_string().into(),
-                Text::new(who, Tone::Strong),
-            ],
-            facts,
         }
     }
 }

@@ -7,7 +7,6 @@ use super::budgets::{HeldBudget, IdleBudget};
 use super::change::{Change, ChangeType};
 use super::method::Method;
 use super::metric::Metric;
-use super::options::Correction;
 use super::shift::CommonShift;
 use super::warning::Warning;
 
@@ -21,8 +20,6 @@ pub struct ProfilerComparison {
     pub threshold: f64,
     /// Rate of false alarms.
     pub alpha: f64,
-    /// Correction for the number of operations.
-    pub correction: Correction,
     /// One per operation: in the baseline's order, then those that are new.
     pub operations: Vec<OperationComparison>,
     /// What nearly all operations have in common, if they do.

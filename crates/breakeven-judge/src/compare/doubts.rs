@@ -44,7 +44,7 @@ pub(super) fn warnings(pairs: &[Pair<'_>], options: &Options) -> Vec<Warning> {
     for sides in sides() {
         let is_meant = |each: &Both<'_, '_>| {
             let is_few = EACH_SIDE.map(|side| is_few(each, side));
-            options.noise.is_none() && is_unknown(each) && is_few == sides_of(&sides)
+            is_unknown(each) && is_few == sides_of(&sides)
         };
         let found = both.iter().filter(|each| is_meant(each));
         let fewest = found.flat_map(|each| sides.iter().map(move |side| count(each, *side)));
@@ -99,10 +99,6 @@ pub(super) fn warnings(pairs: &[Pair<'_>], options: &Options) -> Vec<Warning> {
     }
     warnings.extend(both.iter().filter_map(other_work));
     warnings.extend(both.iter().find_map(other_processors));
-    let is_assumed =
-        |each: &Both<'_, '_>| is_unknown(each) && EACH_SIDE.iter().any(|side| is_few(each, *side));
-    let noise = options.noise.filter(|_| both.iter().any(is_assumed));
-    warnings.extend(noise.map(|noise| Warning::OneNoise { noise }));
     warnings
 }
 

@@ -2,8 +2,8 @@
 //! correction, the verdicts; first of the metric, then of what else changed.
 
 use breakeven_stats::{
-    LogRatio, LogRatioMethod, Noise, Pair as Sides, StatsError, benjamini_hochberg, holm,
-    log_ratio_tests, typical,
+    LogRatio, LogRatioMethod, Pair as Sides, StatsError, benjamini_hochberg, log_ratio_tests,
+    typical,
 };
 
 use super::change::{Change, ChangeType};
@@ -12,7 +12,7 @@ use super::error::CompareError;
 use super::history::History;
 use super::method::{Method, NotTested};
 use super::metric::Metric;
-use super::options::{Correction, Options};
+use super::options::Options;
 use super::row;
 use super::shift::CommonShift;
 use super::sides::{Measured, Pair};
@@ -116,7 +116,7 @@ fn changes(pairs: &[Pair<'_>], metric: &Metric, options: &Options, scale: f64) -
         .map(|pair| values(pair, metric, scale))
         .collect();
     let plans = plans(pairs, &values, metric, options);
-    let mut adjusted = adjusted(&plans, options.correction).into_iter();
+    let mut adjusted = adjusted(&plans).into_iter();
     let each = pairs.iter().zip(&values).zip(&plans);
     each.map(|((pair, values), plan)| {
         let mut change = Change::untested(metric.clone(), pair.threshold(options));
@@ -210,25 +210,17 @@ fn plans(pairs: &[Pair<'_>], values: &[Values], metric: &Metric, options: &Optio
                 Plan::Alone(Method::PlainThreshold)
             } else if fewest > 1 && metric.is_count() && same(baseline) && same(current) {
                 Plan::Alone(Method::SameInEveryRun)
-            } else if is_few && options.noise.is_none() && !history.tells(&pair.key) {
+            } else if is_few && !history.tells(&pair.key) {
                 Plan::Not(NotTested::FewRuns)
             } else if zero {
                 Plan::Not(NotTested::ZeroAmongValues)
             } else {
                 // All these are tested together; the answer takes this place.
                 places.push(index);
-                let given = options.noise.filter(|_| is_few).map(|deviation| Noise {
-                    deviation,
-                    freedom: f64::INFINITY,
-                });
-                let noise = match given {
-                    Some(given) if !history.tells(&pair.key) => Some(given),
-                    _ => history.noise(&pair.key),
-                };
                 over_runs.push(Sides {
                     baseline,
                     current,
-                    noise,
+                    noise: history.noise(&pair.key),
                 });
                 Plan::Not(NotTested::NoValue)
             }
@@ -279,18 +271,13 @@ fn plan(test: Result<LogRatio, StatsError>) -> Plan {
 }
 
 /// The corrected p-values, in the order of the tests.
-fn adjusted(plans: &[Plan], correction: Correction) -> Vec<f64> {
+fn adjusted(plans: &[Plan]) -> Vec<f64> {
     let p_value = |plan: &Plan| match plan {
         Plan::Test(test) => Some(test.p_value),
         Plan::Not(_) | Plan::Alone(_) => None,
     };
     let p_values: Vec<f64> = plans.iter().filter_map(p_value).collect();
-    match correction {
-        Correction::BenjaminiHochberg => benjamini_hochberg(&p_values),
-        Correction::Holm => holm(&p_values),
-        Correction::None => return p_values,
-    }
-    .expect("p-values of tests are probabilities")
+    benjamini_hochberg(&p_values).expect("p-values of tests are probabilities")
 }
 
 fn alone(change: &mut Change, method: Method, bounds: Bounds) {

@@ -80,7 +80,6 @@ impl fmt::Display for Method {
             Self::Test(LogRatioMethod::Shared { .. }) => {
                 f.write_str("t-test over runs, noise learned from all operations and the history")
             }
-            Self::Test(LogRatioMethod::KnownNoise) => f.write_str("test with the noise given"),
             Self::Test(LogRatioMethod::Permutation) => f.write_str("permutation test over runs"),
             Self::SameInEveryRun => f.write_str("the same in every run: threshold alone"),
             Self::PlainThreshold => f.write_str("threshold alone, as requested"),

@@ -56,12 +56,11 @@ mod warning;
 pub use budgets::{HeldBudget, IdleBudget};
 pub use change::{Change, ChangeType};
 pub use comparison::{ComparisonSummary, OperationComparison, ProfilerComparison};
-pub(crate) use environment::warnings as environment_warnings;
 pub use error::CompareError;
 pub(crate) use judgement::FEWEST_RUNS;
 pub use method::{Method, NotTested};
 pub use metric::Metric;
-pub use options::{Correction, Options, Threshold};
+pub use options::{Options, Threshold};
 pub use planned::{PlannedRuns, planned_runs};
 pub use shift::CommonShift;
 pub(crate) use text::runs_text;
@@ -123,7 +122,6 @@ pub fn compare(
         metric: operations[0].judged.metric.clone(),
         threshold: options.threshold.as_fraction(),
         alpha: options.alpha,
-        correction: options.correction,
         operations,
         common_shift,
         relative_to_common_shift: options.relative_to_common_shift && common_shift.is_some(),

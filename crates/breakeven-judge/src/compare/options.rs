@@ -3,7 +3,6 @@
 use std::ops::RangeInclusive;
 
 use breakeven_profile::profile::Profile;
-use serde::{Deserialize, Serialize};
 
 use super::error::CompareError;
 use super::metric::Metric;
@@ -75,19 +74,6 @@ impl Default for Threshold {
     }
 }
 
-/// How p-values are corrected for the number of operations.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Correction {
-    /// Benjamini and Hochberg: of the changes that are reported, `alpha` are false.
-    #[default]
-    BenjaminiHochberg,
-    /// Holm: that any change is reported falsely has probability `alpha`.
-    Holm,
-    /// None: of the operations that did not change, `alpha` are reported.
-    None,
-}
-
 /// Options of a comparison: what counts as a change, and with which error rate.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
@@ -96,13 +82,6 @@ pub struct Options {
     pub threshold: Threshold,
     /// Rate of false alarms; the interval has the confidence level 1 − alpha.
     pub alpha: f64,
-    /// Correction for the number of operations.
-    pub correction: Correction,
-    /// Relative standard deviation between runs (0.03 is 3 %), taken for the truth of
-    /// every operation with fewer than four runs on a side: without a history those
-    /// cannot be judged otherwise. Where operations differ in their noise, the noisier
-    /// ones are then called changed too often.
-    pub noise: Option<f64>,
     /// Earlier profiles of the same operations, oldest first: how much their runs differ
     /// is known beside what the runs of the two sides tell.
     pub history: Vec<Profile>,
@@ -123,8 +102,6 @@ impl Default for Options {
         Self {
             threshold: Threshold::default(),
             alpha: 0.05,
-            correction: Correction::default(),
-            noise: None,
             history: Vec::new(),
             relative_to_common_shift: false,
             plain_threshold: false,
@@ -137,21 +114,13 @@ impl Default for Options {
 impl Options {
     /// Rejects options with which every verdict would be a pass, or none.
     pub(super) fn check(&self) -> Result<(), CompareError> {
-        let bad = |name, value, expected| {
-            Err(CompareError::Option {
-                name,
-                value,
-                expected,
-            })
-        };
-        if !(self.alpha > 0.0 && self.alpha < 1.0) {
-            return bad("alpha", self.alpha, "between 0 and 1, both excluded");
+        if self.alpha > 0.0 && self.alpha < 1.0 {
+            return Ok(());
         }
-        match self.noise {
-            Some(noise) if !(1e-9..=10.0).contains(&noise) => {
-                bad("noise", noise, "between 1e-9 and 10 (0.03 is 3 %)")
-            }
-            _ => Ok(()),
-        }
+        Err(CompareError::Option {
+            name: "alpha",
+            value: self.alpha,
+            expected: "between 0 and 1, both excluded",
+        })
     }
 }

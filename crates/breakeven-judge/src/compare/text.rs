@@ -6,7 +6,6 @@ use super::change::{Change, ChangeType};
 use super::comparison::{ComparisonSummary, ProfilerComparison};
 use super::method::Method;
 use super::metric::Metric;
-use super::options::Correction;
 
 /// Runs of a side that somebody may make.
 const MOST_TO_MAKE: u64 = 100;
@@ -33,19 +32,14 @@ impl Metric {
 }
 
 impl ProfilerComparison {
-    /// The metric, threshold, error rate and correction of the verdicts, in one line.
+    /// The metric, threshold, and error rate of the verdicts, in one line.
     pub fn how_text(&self) -> String {
-        let correction = match self.correction {
-            Correction::BenjaminiHochberg => "corrected by Benjamini–Hochberg",
-            Correction::Holm => "corrected by Holm",
-            Correction::None => "not corrected for the number of operations",
-        };
         let relative = match self.relative_to_common_shift {
             true => " relative to the common shift",
             false => "",
         };
         format!(
-            "by {}{relative}, threshold {}, false alarms {}, {correction}",
+            "by {}{relative}, threshold {}, false alarms {}, corrected by Benjamini–Hochberg",
             self.metric,
             unit::percent(self.threshold),
             unit::percent(self.alpha)

@@ -146,7 +146,9 @@ mod tests {
             level: 0.95,
             p_value,
             standard_error: 0.01,
-            method: LogRatioMethod::KnownNoise,
+            method: LogRatioMethod::Welch {
+                degrees_of_freedom: 1e6,
+            },
         }
     }
 

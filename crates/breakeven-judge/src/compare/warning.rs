@@ -123,16 +123,6 @@ pub enum Warning {
         /// As the current side has it.
         current: String,
     },
-    /// One figure is taken for the noise of all operations.
-    #[error(
-        "a noise of {} is assumed for every operation with fewer than four runs; where one is \
-         noisier, its verdicts are too certain",
-        unit::percent(*.noise)
-    )]
-    OneNoise {
-        /// Relative standard deviation between runs.
-        noise: f64,
-    },
     /// The history says nothing of these operations' noise.
     #[error("the history does not tell the noise of {}", Named(.operations))]
     NoHistory {

@@ -21,7 +21,7 @@
 //! let mut text = Vec::new();
 //! collapsed::write(&profile, &mut text)?;
 //! assert_eq!(text, b"cpu;decode 1611000\n");
-//! chrome::write(&profile, &[], std::io::sink())?;
+//! chrome::write(&profile, std::io::sink())?;
 //! # Ok::<(), breakeven_judge::export::ExportError>(())
 //! ```
 

@@ -2,7 +2,6 @@
 
 mod energy;
 mod order;
-mod realised;
 mod routing;
 mod rules;
 mod text;

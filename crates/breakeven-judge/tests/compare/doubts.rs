@@ -77,30 +77,6 @@ fn few_runs_and_few_samples() {
 }
 
 #[test]
-fn the_noise_given_makes_one_run_enough() {
-    let one = profile([operation("f", &[1_000_000])]);
-    let options = Options {
-        noise: Some(0.02),
-        ..Options::default()
-    };
-    let warnings = compared(&one, &one, &options).warnings;
-    let texts: Vec<String> = warnings.iter().map(ToString::to_string).collect();
-    assert_eq!(
-        texts,
-        [
-            "a noise of 2.0 % is assumed for every operation with fewer than four runs; where \
-             one is noisier, its verdicts are too certain"
-        ]
-    );
-    let five = profile([fine()]);
-    assert_eq!(
-        compared(&five, &five, &options).warnings,
-        [],
-        "nothing assumed"
-    );
-}
-
-#[test]
 fn many_operations_are_counted() {
     let names = ["a", "b", "c", "d", "e"];
     let one = profile(names.map(|name| operation(name, &[1_000_000])));

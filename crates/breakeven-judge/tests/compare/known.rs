@@ -1,5 +1,5 @@
 //! What is known beside the runs of the two sides: the clock's step, the order of the runs,
-//! a history, a noise that is given.
+//! a history.
 
 use breakeven_judge::compare::{Options, compare};
 use breakeven_judge::{ChangeType, OperationComparison, ProfilerComparison};
@@ -117,18 +117,4 @@ fn a_step_in_the_history_hides_no_slow_down() {
             "{level}: {found:?}"
         );
     }
-}
-
-/// Two earlier runs that happen to be alike, one degree of freedom, overruled it.
-#[test]
-fn a_given_noise_counts_before_a_history_that_is_too_short() {
-    let options = |history| Options {
-        noise: Some(0.05),
-        history,
-        ..Options::default()
-    };
-    let judged = |history| one(&[1_000_000], &[1_080_000], &options(history)).judged;
-    let (without, short) = (judged(vec![]), judged(history(2, 1.0)));
-    assert_eq!(short, without);
-    assert_ne!(judged(history(20, 1.0)), without);
 }

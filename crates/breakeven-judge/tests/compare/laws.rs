@@ -1,6 +1,6 @@
 //! What holds for any two sides.
 
-use breakeven_judge::compare::{Correction, Metric, Options};
+use breakeven_judge::compare::{Metric, Options};
 use breakeven_judge::{ChangeType, ProfilerComparison, Threshold};
 use breakeven_profile::profile::{Operation, Profile};
 use proptest::collection::vec;
@@ -37,11 +37,6 @@ fn sides() -> impl Strategy<Value = (Profile, Profile)> {
 }
 
 fn options() -> impl Strategy<Value = Options> {
-    let corrections = prop_oneof![
-        Just(Correction::BenjaminiHochberg),
-        Just(Correction::Holm),
-        Just(Correction::None)
-    ];
     let metrics = prop_oneof![
         Just(Metric::Time),
         Just(Metric::Mean),
@@ -50,17 +45,14 @@ fn options() -> impl Strategy<Value = Options> {
         Just(Metric::Calls),
         Just(Metric::Throughput)
     ];
-    let noise = proptest::option::of(0.001f64..0.2);
-    (corrections, metrics, noise, any::<bool>(), 0.01f64..0.5).prop_map(
-        |(correction, metric, noise, plain_threshold, threshold)| Options {
+    (metrics, any::<bool>(), 0.01f64..0.5).prop_map(|(metric, plain_threshold, threshold)| {
+        Options {
             threshold: Threshold::fraction(threshold).unwrap(),
-            correction,
             metric,
-            noise,
             plain_threshold,
             ..Options::default()
-        },
-    )
+        }
+    })
 }
 
 fn kinds(comparison: &ProfilerComparison) -> Vec<ChangeType> {

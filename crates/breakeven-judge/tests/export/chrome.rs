@@ -3,11 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use breakeven_judge::ChangeType;
-use breakeven_judge::export::chrome::{Verdict, write};
-use breakeven_profile::profile::{OperationKey, Profile};
+use breakeven_judge::export::chrome::write;
+use breakeven_profile::profile::Profile;
 use insta::assert_snapshot;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::schema::assert_valid;
 use super::{named, odd_names, operations, parsed, with_timeline};
@@ -15,9 +14,9 @@ use super::{named, odd_names, operations, parsed, with_timeline};
 const SCHEMA: &str = include_str!("../data/chrome-trace-schema.json");
 
 #[track_caller]
-fn trace(profile: &Profile, verdicts: &[Verdict]) -> String {
+fn trace(profile: &Profile) -> String {
     let mut out = Vec::new();
-    write(profile, verdicts, &mut out).unwrap();
+    write(profile, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -70,14 +69,14 @@ fn calls(events: &[Value]) -> impl Iterator<Item = &Value> {
 
 #[test]
 fn a_timeline() {
-    let text = trace(&with_timeline(), &[]);
+    let text = trace(&with_timeline());
     assert_eq!(calls(&checked(&text)).count(), 5);
     assert_snapshot!(text);
 }
 
 #[test]
 fn samples_end_to_end() {
-    let text = trace(&operations(), &[]);
+    let text = trace(&operations());
     let events = checked(&text);
     let marks = "samples laid end to end, not real times";
     assert_eq!(parsed(&text)["otherData"]["source"], marks);
@@ -85,79 +84,12 @@ fn samples_end_to_end() {
     assert_snapshot!(text);
 }
 
-fn verdict(size: u64, change_type: ChangeType, change: f64) -> Verdict {
-    Verdict {
-        operation: OperationKey {
-            name: "conv2d".to_owned(),
-            device: "cpu".to_owned(),
-            size: Some(size),
-        },
-        change_type,
-        change_percent: Some(change),
-    }
-}
-
-#[test]
-fn verdicts_are_on_the_calls_and_in_one_event() {
-    let verdicts = [
-        verdict(64, ChangeType::Regression, 12.34),
-        verdict(256, ChangeType::NoChange, f64::NAN),
-    ];
-    let events = checked(&trace(&operations(), &verdicts));
-    let comparison = events.iter().find(|event| event["name"] == "comparison");
-    assert_eq!(
-        comparison.unwrap()["args"],
-        json!({
-            "worse": 1,
-            "conv2d on cpu, size 64": "REGRESSION, +12.3 %",
-            "conv2d on cpu, size 256": "NO_CHANGE",
-        })
-    );
-    let small: Vec<&Value> = calls(&events).filter(|event| event["tid"] == 3).collect();
-    assert_eq!(small.len(), 3);
-    for call in small {
-        assert_eq!(call["cname"], "terrible");
-        assert_eq!(call["args"]["verdict"], "REGRESSION");
-        assert_eq!(call["args"]["change_percent"], 12.34);
-    }
-    let large = calls(&events).find(|event| event["tid"] == 4).unwrap();
-    assert_eq!(large["args"]["verdict"], "NO_CHANGE");
-    assert!(large.get("cname").is_none() && large["args"].get("change_percent").is_none());
-}
-
-#[test]
-fn a_call_of_a_timeline_has_a_verdict_where_it_can_be_told() {
-    let mut profile = with_timeline();
-    let timeline = profile.timeline.as_mut().unwrap();
-    timeline.events[0].name = "conv2d".to_owned();
-    timeline.events[0]
-        .attributes
-        .insert("verdict".to_owned(), json!("theirs"));
-    let one = [verdict(64, ChangeType::Improvement, -9.0)];
-    let events = checked(&trace(&profile, &one));
-    let call = calls(&events)
-        .find(|event| event["name"] == "conv2d")
-        .unwrap();
-    assert_eq!(
-        call["args"],
-        json!({"verdict": "IMPROVEMENT", "change_percent": -9.0})
-    );
-    assert_eq!(call["cname"], "good");
-    // Of two sizes nobody knows which one the call was of.
-    let two = [one[0].clone(), verdict(256, ChangeType::NoChange, 0.0)];
-    let events = checked(&trace(&profile, &two));
-    let call = calls(&events)
-        .find(|event| event["name"] == "conv2d")
-        .unwrap();
-    assert_eq!(call["args"], json!({"verdict": "theirs"}));
-}
-
 #[test]
 fn names_of_every_kind() {
     for name in odd_names() {
         let [operations, timeline, _] = named(&name);
         for profile in [operations, timeline] {
-            let events = checked(&trace(&profile, &[]));
+            let events = checked(&trace(&profile));
             assert!(
                 calls(&events).all(|event| event["name"] == *name),
                 "{name:?}"

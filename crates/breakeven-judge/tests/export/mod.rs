@@ -159,9 +159,7 @@ fn named(name: &str) -> [Profile; 3] {
 type Write = fn(&Profile, &mut Vec<u8>) -> Result<(), ExportError>;
 
 const ALL: [(&str, Write); 4] = [
-    ("chrome", |profile, out| {
-        export::chrome::write(profile, &[], out)
-    }),
+    ("chrome", |profile, out| export::chrome::write(profile, out)),
     ("speedscope", |profile, out| {
         export::speedscope::write(profile, out)
     }),
@@ -225,7 +223,7 @@ fn a_writer_that_refuses_is_an_error() {
     }
     let profile = with_timeline();
     let errors = [
-        export::chrome::write(&profile, &[], Full),
+        export::chrome::write(&profile, Full),
         export::speedscope::write(&profile, Full),
         export::collapsed::write(&profile, Full),
         export::flamegraph::write(&profile, Full),

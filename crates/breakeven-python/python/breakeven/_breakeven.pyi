@@ -156,8 +156,6 @@ def compare(
     percent: bool,
     metric: str,
     alpha: float,
-    correction: str,
-    noise: Optional[float],
     history: List[Profile],
     relative: bool,
     plain_threshold: bool,

@@ -247,8 +247,6 @@ def _compared(
     percent: bool = False,
     metric: str = "time",
     alpha: float = 0.05,
-    correction: str = "benjamini_hochberg",
-    noise: Optional[float] = None,
     history: Sequence[ProfileLike] = (),
     relative: bool = False,
     plain_threshold: bool = False,
@@ -261,8 +259,6 @@ def _compared(
         "percent": percent,
         "metric": metric,
         "alpha": alpha,
-        "correction": correction,
-        "noise": noise,
         "relative": relative,
         "plain_threshold": plain_threshold,
         "budget": budget,
@@ -296,8 +292,6 @@ def compare(
     threshold: float = 0.05,
     metric: str = "time",
     alpha: float = 0.05,
-    correction: str = "benjamini_hochberg",
-    noise: Optional[float] = None,
     history: Sequence[ProfileLike] = (),
     relative: bool = False,
     plain_threshold: bool = False,
@@ -306,13 +300,12 @@ def compare(
     """Compares two sides: a profile each, or a list of runs a side.
 
     A side is a path, the parsed JSON of a profile, a :class:`Profile`, or a list of those.
-    Verdicts need four runs a side, or ``history`` (earlier profiles, oldest first) or
-    ``noise`` (the relative standard deviation between runs, 0.03 is 3 %).
+    Verdicts need four runs a side, or ``history`` (earlier profiles, oldest first).
 
     ``threshold`` is the change from which an operation is better or worse, a fraction.
     ``metric`` is what is judged: time (the median), mean, p95, p99, total, memory, energy,
-    calls, throughput, or the name of a counter in the profiles. ``alpha`` is the rate of false alarms, corrected by ``correction``
-    (benjamini_hochberg, holm, none). ``relative`` judges without what nearly all operations
+    calls, throughput, or the name of a counter in the profiles. ``alpha`` is the rate of
+    false alarms, corrected for the number of operations (Benjamini and Hochberg). ``relative`` judges without what nearly all operations
     have in common, ``plain_threshold`` by the threshold alone. ``budget`` is a file of
     limits.
 
@@ -325,8 +318,6 @@ def compare(
         threshold,
         metric=metric,
         alpha=alpha,
-        correction=correction,
-        noise=noise,
         history=history,
         relative=relative,
         plain_threshold=plain_threshold,

@@ -24,7 +24,7 @@ use crate::output::unless_closed;
 pub(crate) mod git;
 
 pub(crate) fn run(args: &HistoryArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
-    let path = &args.database;
+    let path = &args.history;
     match &args.command {
         HistoryCommand::Add(args) => add(path, args, out, err),
         HistoryCommand::List(args) => list(path, args, out),

@@ -1,5 +1,6 @@
 //! `breakeven ab`.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use breakeven_judge::Threshold;
@@ -39,11 +40,11 @@ pub(crate) struct AbArgs {
     /// Stop after this time, warm-ups included, even if it is not decided, as in 60s; a command
     /// that runs then is ended
     #[arg(long, value_name = "T", default_value = "60s", value_parser = time)]
-    pub(crate) budget: Duration,
+    pub(crate) time_limit: Duration,
 
     /// Warm-up runs of each command, which do not count
     #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) warmups: u32,
+    pub(crate) warmup: u32,
 
     /// Exit with the verdict's code: 1 where B is slower, 3 where it is not decided
     #[arg(long)]
@@ -68,6 +69,15 @@ fn words(text: &str) -> Result<CommandLine, String> {
     }
     let text = text.to_owned();
     Ok(CommandLine { text })
+}
+
+/// A time of whole seconds, one or more.
+pub(super) fn seconds(text: &str) -> Result<NonZeroU32, String> {
+    let time = time(text)?;
+    let seconds = u32::try_from(time.as_secs()).ok().and_then(NonZeroU32::new);
+    seconds
+        .filter(|_| time.subsec_nanos() == 0)
+        .ok_or_else(|| "give whole seconds, 1s or more".to_owned())
 }
 
 pub(super) fn time(text: &str) -> Result<Duration, String> {

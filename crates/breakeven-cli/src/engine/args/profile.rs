@@ -90,8 +90,8 @@ pub(crate) struct ProfileArgs {
     #[arg(long)]
     pub(crate) with_host: bool,
 
-    /// Seconds after which a GPU that does not answer counts as hung
-    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = one_or_more::<NonZeroU32>)]
+    /// Time after which a GPU that does not answer counts as hung, whole seconds
+    #[arg(long, value_name = "TIME", default_value = "120s", value_parser = super::ab::seconds)]
     pub(crate) device_timeout: NonZeroU32,
 }
 

@@ -52,8 +52,8 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: SweepFormat,
 
-    /// Seconds after which a GPU that does not answer counts as hung
-    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = one_or_more::<NonZeroU32>)]
+    /// Time after which a GPU that does not answer counts as hung, whole seconds
+    #[arg(long, value_name = "TIME", default_value = "120s", value_parser = super::ab::seconds)]
     pub(crate) device_timeout: NonZeroU32,
 }
 

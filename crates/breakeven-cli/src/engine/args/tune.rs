@@ -18,7 +18,7 @@ pub(crate) struct TuneArgs {
 
     /// Time for the whole search, as in 30s or 5min
     #[arg(long, value_name = "T", default_value = "30s", value_parser = super::ab::time)]
-    pub(crate) budget: Duration,
+    pub(crate) time_limit: Duration,
 
     /// Tune for this many times the default workload
     #[arg(long, value_name = "N", default_value = "1")]
@@ -29,11 +29,11 @@ pub(crate) struct TuneArgs {
     pub(crate) again: bool,
 
     /// Print what was tuned before, with all that was tried, and search nothing
-    #[arg(long, conflicts_with_all = ["again", "budget", "scale", "forget"])]
+    #[arg(long, conflicts_with_all = ["again", "time_limit", "scale", "forget"])]
     pub(crate) show: bool,
 
     /// Forget what was tuned before, and search nothing
-    #[arg(long, conflicts_with_all = ["again", "budget", "scale"])]
+    #[arg(long, conflicts_with_all = ["again", "time_limit", "scale"])]
     pub(crate) forget: bool,
 
     /// Format of the output

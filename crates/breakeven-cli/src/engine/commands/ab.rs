@@ -39,7 +39,7 @@ pub(crate) fn run(args: &AbArgs, out: &mut dyn Write, err: &mut dyn Write) -> Re
     let begun = Instant::now();
     // A year is as good as for ever.
     let longest = Duration::from_secs(365 * 24 * 3600);
-    let end = begun + args.budget.min(longest);
+    let end = begun + args.time_limit.min(longest);
     let limit = Limit { end, interrupted };
     let compared = match args.kernel.is_some() || !args.chain.is_empty() {
         true => kernel::timed(args, |name, time| compare(args, limit, name, 5, time)),
@@ -89,7 +89,7 @@ fn compare(
     time: Time<'_>,
 ) -> Result<AbComparison> {
     let (begun, mut runs) = (Instant::now(), 0_u64);
-    let progress = progress(args.budget.as_millis().try_into().unwrap_or(u64::MAX));
+    let progress = progress(args.time_limit.as_millis().try_into().unwrap_or(u64::MAX));
     let mut step = |is_b: bool| -> Result<Option<f64>> {
         if limit.is_reached() {
             return Ok(None);
@@ -105,12 +105,12 @@ fn compare(
         progress.set_message(format!("run {runs}{last}"));
         Ok(took)
     };
-    for _ in 0..args.warmups {
+    for _ in 0..args.warmup {
         step(false)?;
         step(true)?;
     }
     let ab = Ab::new(name).threshold(args.threshold).block(block);
-    let compared = ab.most_time(args.budget).run_samples(step);
+    let compared = ab.most_time(args.time_limit).run_samples(step);
     progress.finish_and_clear();
     let mut compared = compared?;
     // With the warm-ups: the limit is theirs too.

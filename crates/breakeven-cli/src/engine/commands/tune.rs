@@ -39,7 +39,7 @@ pub(crate) fn run(args: &TuneArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
         let problem = Workload::new(name, args.scale.get())?.build()?;
         for place in &places {
             // What a kernel leaves of its part is the others'.
-            let rest = args.budget.saturating_sub(started.elapsed());
+            let rest = args.time_limit.saturating_sub(started.elapsed());
             let budget = rest / u32::try_from(left).unwrap_or(u32::MAX);
             left -= 1;
             match place.tune(&problem, |tuner| {

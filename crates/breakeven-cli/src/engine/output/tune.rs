@@ -105,7 +105,7 @@ fn answer(kernel: &TunedKernel) -> String {
     let end = if kernel.is_complete {
         ""
     } else {
-        " in the time that there was; --again with a larger --budget searches on"
+        " in the time that there was; --again with a larger --time-limit searches on"
     };
     match &kernel.gain {
         Some(gain) => format!(

@@ -20,9 +20,8 @@ use breakeven_stats::{Line, power_law};
 use super::super::case::{Case, Subject};
 use super::super::elsewhere::roof_ns;
 use super::super::evidence::{Evidence, ExpectedFrom};
-use super::super::pair::{FALLEN, Pair};
 use super::super::proposal::{Gain, Saving, Verdict};
-use super::definition::{Changes, Definition, Found, Saves, SuggestionType};
+use super::definition::{Definition, Saves, SuggestionType};
 use crate::winner::{run_medians, typical_ns};
 
 /// Confidence level of the exponent's interval.
@@ -40,10 +39,8 @@ const MOST_SIZES: usize = 500;
 pub(super) const RULE: Definition = Definition {
     kind: SuggestionType::Algorithm,
     saves: Saves::Work,
-    changes: Changes::AllSizes,
     applies: |_, subject| subject.leads_sizes && !subject.mostly_others(),
     ask,
-    followed,
 };
 
 fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
@@ -145,21 +142,4 @@ fn expected(case: &Case<'_>, family: &[&Subject<'_>]) -> (f64, ExpectedFrom) {
         Some(exponent) => (exponent, ExpectedFrom::Work),
         None => (1.0, ExpectedFrom::Linear),
     }
-}
-
-/// The time at the greatest size, over that at the least, fell clearly.
-fn followed(pair: &Pair<'_, '_>) -> Found {
-    let matched: Vec<_> = pair.matched().collect();
-    let sized = |pair: &&(&Subject<'_>, &Subject<'_>)| pair.0.operation.size;
-    let none = "the second profile has none of its sizes";
-    let least = matched.iter().min_by_key(sized).ok_or(none)?;
-    let greatest = matched.iter().max_by_key(sized).ok_or(none)?;
-    if sized(&least) == sized(&greatest) {
-        return Err("the second profile has one of its sizes only");
-    }
-    let median = |subject: &Subject<'_>| subject.summary.median;
-    let before = median(greatest.0) / median(least.0);
-    let after = median(greatest.1) / median(least.1);
-    let sign = format!("the largest size took {before:.1} times the smallest, now {after:.1}");
-    Ok((after <= FALLEN * before, sign))
 }

@@ -21,9 +21,8 @@
 use super::super::calls::CallsOf;
 use super::super::case::{Case, Subject};
 use super::super::evidence::{Evidence, Quantity};
-use super::super::pair::Pair;
 use super::super::proposal::{Gain, Verdict};
-use super::definition::{Changes, Definition, Found, Saves, SuggestionType};
+use super::definition::{Definition, Saves, SuggestionType};
 
 /// What launches take on GPUs whose latency was not measured, ns: a guess.
 const LAUNCH_GUESS_NS: [f64; 2] = [5e3, 1e5];
@@ -34,10 +33,8 @@ const WORTHWHILE: f64 = 0.01;
 pub(super) const RULE: Definition = Definition {
     kind: SuggestionType::Batching,
     saves: Saves::ThisDevice,
-    changes: Changes::Calls,
     applies: |_, subject| !subject.mostly_others(),
     ask,
-    followed,
 };
 
 fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
@@ -103,10 +100,4 @@ fn launch(case: &Case<'_>, subject: &Subject<'_>) -> Option<f64> {
     let measured = case.peak_of(subject)?.launch_ns?;
     let launch = measured.min(subject.summary.min);
     (subject.device().is_gpu() && launch > 0.0).then_some(launch)
-}
-
-/// Calls fell by half, and each does more.
-fn followed(pair: &Pair<'_, '_>) -> Found {
-    let (fell, sign) = pair.calls_fell();
-    Ok((fell && pair.calls_grew(), sign))
 }

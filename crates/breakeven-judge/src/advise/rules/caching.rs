@@ -13,20 +13,17 @@ use breakeven_profile::unit;
 
 use super::super::case::{Case, Subject};
 use super::super::evidence::{Evidence, Quantity};
-use super::super::pair::{FALLEN, Pair};
 use super::super::proposal::{Gain, Verdict};
-use super::definition::{Changes, Definition, Found, Saves, SuggestionType};
+use super::definition::{Definition, Saves, SuggestionType};
 
 pub(super) const RULE: Definition = Definition {
     kind: SuggestionType::Caching,
     saves: Saves::Work,
-    changes: Changes::Calls,
     applies: |case, subject| {
         subject.calls_per_run >= case.thresholds.cached_calls
             && subject.summary.mean < case.thresholds.cached_call_ns
     },
     ask,
-    followed,
 };
 
 fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
@@ -54,19 +51,4 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
             repeats.map(|(calls, repeated)| [0.0, repeated as f64 / calls as f64 * subject.own_ns]),
         ),
     )
-}
-
-/// A cache around the operation halves its calls and lets each do what it did;
-/// one inside it leaves them and makes them clearly shorter.
-fn followed(pair: &Pair<'_, '_>) -> Found {
-    let own_ns: f64 = pair.before.iter().map(|each| each.own_ns).sum();
-    let shorter = pair.calls_gain(None).is_some_and(|(gained_ns, range)| {
-        let least_ns = range.map_or(gained_ns, |[least, _]| least);
-        least_ns > 0.0 && gained_ns >= (1.0 - FALLEN) * own_ns
-    });
-    if shorter {
-        return Ok((true, "its calls became clearly shorter".to_owned()));
-    }
-    let (fell, sign) = pair.calls_fell();
-    Ok((fell && !pair.calls_grew(), sign))
 }

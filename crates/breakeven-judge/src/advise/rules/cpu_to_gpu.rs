@@ -14,10 +14,10 @@ use breakeven_profile::profile::Device;
 use breakeven_profile::unit;
 
 use super::super::case::{Case, Subject};
-use super::super::elsewhere::{Elsewhere, elsewhere, moved, roof_with_transfer_ns};
+use super::super::elsewhere::{Elsewhere, elsewhere, roof_with_transfer_ns};
 use super::super::evidence::{Evidence, Quantity};
 use super::super::proposal::{Gain, Verdict};
-use super::definition::{Changes, Definition, Saves, SuggestionType};
+use super::definition::{Definition, Saves, SuggestionType};
 
 /// What to do, on whatever it rests.
 const HINT: &str = "send inputs of this size to a GPU form; keep what follows on the device too, \
@@ -26,10 +26,8 @@ const HINT: &str = "send inputs of this size to a GPU form; keep what follows on
 pub(super) const RULE: Definition = Definition {
     kind: SuggestionType::Routing,
     saves: Saves::OtherDevice,
-    changes: Changes::OneSize,
     applies: |_, subject| subject.device() == Device::Cpu,
     ask,
-    followed: moved,
 };
 
 fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {

@@ -5,24 +5,17 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::super::case::{Case, Subject};
-use super::super::pair::Pair;
 use super::super::proposal::Verdict;
 
-/// A rule: what it is about, its question, and how to tell that its advice was followed.
+/// A rule: what it is about, and its question.
 pub(in super::super) struct Definition {
     pub(in super::super) kind: SuggestionType,
     pub(in super::super) saves: Saves,
-    pub(in super::super) changes: Changes,
     /// What the case needs for the rule to be asked.
     pub(in super::super) applies: fn(&Case<'_>, &Subject<'_>) -> bool,
     /// The rule's question: whether the operation should change, and what that gains.
     pub(in super::super) ask: fn(&Case<'_>, &Subject<'_>) -> Verdict,
-    /// Whether what the rule asks for happened between two profiles.
-    pub(in super::super) followed: fn(&Pair<'_, '_>) -> Found,
 }
-
-/// Whether advice was followed, and what shows that; or why that is unknown.
-pub(in super::super) type Found = Result<(bool, String), &'static str>;
 
 /// Which time of an operation a rule saves. Two rules may be different ways to the
 /// same time.
@@ -49,18 +42,6 @@ impl Saves {
             Self::Work => false,
         }
     }
-}
-
-/// What changes where the advice is followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Changes {
-    /// Calls of one size.
-    OneSize,
-    /// Calls of all sizes.
-    AllSizes,
-    /// The number of calls, of all sizes. Such advice is for a program: a
-    /// benchmark repeats its calls on purpose.
-    Calls,
 }
 
 /// The kind of change.

@@ -14,18 +14,16 @@ use breakeven_profile::profile::Device;
 use breakeven_profile::unit;
 
 use super::super::case::{Case, Subject};
-use super::super::elsewhere::{Elsewhere, elsewhere, moved, roof_ns};
+use super::super::elsewhere::{Elsewhere, elsewhere, roof_ns};
 use super::super::evidence::{Evidence, Quantity};
 use super::super::proposal::{Gain, Verdict};
-use super::definition::{Changes, Definition, Saves, SuggestionType};
+use super::definition::{Definition, Saves, SuggestionType};
 
 pub(super) const RULE: Definition = Definition {
     kind: SuggestionType::Routing,
     saves: Saves::OtherDevice,
-    changes: Changes::OneSize,
     applies: |_, subject| subject.device().is_gpu(),
     ask,
-    followed: moved,
 };
 
 fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {

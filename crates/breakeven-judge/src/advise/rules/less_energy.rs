@@ -17,12 +17,14 @@ use breakeven_stats::{LogRatio, log_ratio_test, typical};
 
 use super::super::calls::CallsOf;
 use super::super::case::{Case, Subject};
-use super::super::elsewhere::{moved, other_device};
+use super::super::elsewhere::other_device;
 use super::super::evidence::{Evidence, LessEnergy};
-use super::super::pair::LEVEL;
 use super::super::proposal::{Gain, Verdict};
-use super::definition::{Changes, Definition, Saves, SuggestionType};
+use super::definition::{Definition, Saves, SuggestionType};
 use crate::compare::FEWEST_RUNS;
+
+/// Confidence level of the test.
+const LEVEL: f64 = 0.95;
 
 const HINT: &str = "where energy counts more than time, run it there; with the objective `energy` \
                     Auto weighs the energy of the whole machine";
@@ -30,14 +32,12 @@ const HINT: &str = "where energy counts more than time, run it there; with the o
 pub(super) const RULE: Definition = Definition {
     kind: SuggestionType::Routing,
     saves: Saves::OtherDevice,
-    changes: Changes::OneSize,
     applies: |case, subject| {
         // A program may have chosen the device by a size that is not told.
         let is_sized = subject.operation.size.is_some() || case.calls_of != CallsOf::Program;
         is_sized && subject.operation.energy().is_some()
     },
     ask,
-    followed: moved,
 };
 
 fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {

@@ -13,15 +13,12 @@
 //! the operation's flops, for then the time may as well go to arithmetic.
 
 use breakeven_profile::profile::DeviceMemory;
-use breakeven_profile::unit;
 
 use super::super::case::{Case, Subject};
 use super::super::evidence::{Evidence, Quantity};
-use super::super::pair::{FALLEN, Pair};
 use super::super::proposal::{Gain, Verdict};
 use super::super::roofline::Gap;
-use super::super::thresholds::AdviceThresholds;
-use super::definition::{Changes, Definition, Found, Saves, SuggestionType};
+use super::definition::{Definition, Saves, SuggestionType};
 
 /// Part of the calls that should find their memory, and calls below which the part is
 /// chance.
@@ -31,13 +28,11 @@ const FEWEST_CALLS: u64 = 20;
 pub(super) const RULE: Definition = Definition {
     kind: SuggestionType::Memory,
     saves: Saves::Roofline,
-    changes: Changes::OneSize,
     applies: |case, subject| {
         let is_large = subject.memory_bytes > Some(case.thresholds.large_memory_bytes);
         is_large || rarely_reused(subject).is_some()
     },
     ask,
-    followed,
 };
 
 /// What its calls found of the device's memory, where that is too little.
@@ -120,33 +115,4 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
             .collect(),
         gain,
     )
-}
-
-/// A call holds clearly less, or no longer much; or finds its memory.
-fn followed(pair: &Pair<'_, '_>) -> Found {
-    if pair
-        .before
-        .iter()
-        .any(|before| rarely_reused(before).is_some())
-    {
-        let after = pair.after.iter();
-        let after = after.filter_map(|each| DeviceMemory::of(&each.operation.attributes));
-        let least = after
-            .filter_map(|memory| memory.hit_rate())
-            .min_by(f64::total_cmp);
-        let least = least.ok_or("the second profile does not tell how memory was reused")?;
-        let part = unit::percent(least);
-        return Ok((
-            least >= REUSED,
-            format!("{part} of the calls now reuse freed memory"),
-        ));
-    }
-    let held = |all: &[&Subject<'_>]| all.iter().filter_map(|each| each.memory_bytes).max();
-    let (Some(before), Some(after)) = (held(&pair.before), held(&pair.after)) else {
-        return Err("the second profile does not tell its memory");
-    };
-    let small = after <= AdviceThresholds::default().large_memory_bytes;
-    let fell = after as f64 <= FALLEN * before as f64;
-    let [before, after] = [before, after].map(unit::bytes);
-    Ok((fell || small, format!("a call held {before}, now {after}")))
 }

@@ -21,8 +21,8 @@ mod less_energy;
 mod memory;
 mod parallelization;
 
+pub(super) use definition::Definition;
 pub use definition::SuggestionType;
-pub(super) use definition::{Changes, Definition, Saves};
 
 macro_rules! rules {
     ($($(#[$doc:meta])* $rule:ident: $file:ident,)*) => {
@@ -73,7 +73,10 @@ impl Rule {
 
     /// True if the rule asks for fewer calls, so the calls must be a program's.
     pub(super) fn is_about_calls(self) -> bool {
-        self.definition().changes == Changes::Calls
+        matches!(
+            self.kind(),
+            SuggestionType::Batching | SuggestionType::Caching
+        )
     }
 
     /// Asks the rule about one operation.

@@ -10,26 +10,21 @@
 //! both where there are peaks. t is the kernel's time where it was measured
 //! apart, else the call's. A use of zero cannot be divided by: no estimate.
 
-use breakeven_profile::unit;
-
 use super::super::case::{Case, Subject};
 use super::super::evidence::Quantity;
-use super::super::pair::{FALLEN, Pair};
 use super::super::proposal::{Gain, Verdict};
 use super::super::roofline::Gap;
-use super::definition::{Changes, Definition, Found, Saves, SuggestionType};
+use super::definition::{Definition, Saves, SuggestionType};
 use crate::roofline::compute_ns;
 
 pub(super) const RULE: Definition = Definition {
     kind: SuggestionType::Parallelization,
     saves: Saves::Roofline,
-    changes: Changes::OneSize,
     applies: |case, subject| {
         let in_use = subject.operation.gpu_use;
         subject.device().is_gpu() && in_use.is_some_and(|part| part < case.thresholds.low_gpu_use)
     },
     ask,
-    followed,
 };
 
 fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
@@ -71,15 +66,4 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
         roofline.into_iter().chain([thumb]).collect(),
         gain,
     )
-}
-
-/// Clearly more of the GPU is in use.
-fn followed(pair: &Pair<'_, '_>) -> Found {
-    let part = |all: &[&Subject<'_>]| all.iter().find_map(|each| each.operation.gpu_use);
-    let (Some(before), Some(after)) = (part(&pair.before), part(&pair.after)) else {
-        return Err("the second profile does not tell the GPU's use");
-    };
-    let rose = after * FALLEN >= before && after > before;
-    let [before, after] = [before, after].map(unit::percent);
-    Ok((rose, format!("{before} of the GPU was in use, now {after}")))
 }

@@ -4,34 +4,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use breakeven_profile::profile::OperationKey;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::ser::{CompactFormatter, Formatter};
 
 use super::super::ExportError;
-use crate::compare::{ChangeType, OperationComparison};
-
-/// What a comparison found of an operation, to be shown on its calls.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Verdict {
-    /// The operation.
-    pub operation: OperationKey,
-    /// The verdict on it.
-    pub change_type: ChangeType,
-    /// Change of its time against the baseline, percent.
-    pub change_percent: Option<f64>,
-}
-
-impl From<&OperationComparison> for Verdict {
-    fn from(row: &OperationComparison) -> Self {
-        Self {
-            operation: row.key(),
-            change_type: row.change_type,
-            change_percent: row.change_percent,
-        }
-    }
-}
 
 /// An event; the names of the fields are those of the format.
 #[derive(Default, Serialize)]
@@ -48,8 +25,6 @@ pub(super) struct Event<'a> {
     /// Scope of an instant: `g`lobal or `t`hread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) s: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) cname: Option<&'static str>,
     #[serde(skip_serializing_if = "Args::is_empty")]
     pub(super) args: Args<'a>,
 }
@@ -74,35 +49,18 @@ impl Place {
 }
 
 impl<'a> Event<'a> {
-    /// A call from `start_ns` on, with what a comparison says of it.
+    /// A call from `start_ns` on.
     pub(super) fn call(
         name: &'a str,
         category: &'static str,
         place: Place,
         (start_ns, duration_ns): (u64, u64),
-        verdict: Option<&'a Verdict>,
     ) -> Self {
-        let mut args = Args::default();
-        let mut cname = None;
-        if let Some(verdict) = verdict {
-            let kind = verdict.change_type.to_string();
-            args.push("verdict", Value::Text(kind.into()));
-            if let Some(percent) = verdict.change_percent.filter(|percent| percent.is_finite()) {
-                args.push("change_percent", Value::Number(percent));
-            }
-            // Two of the colours that the format has names for.
-            cname = match verdict.change_type {
-                ChangeType::Regression => Some("terrible"),
-                ChangeType::Improvement => Some("good"),
-                _ => None,
-            };
-        }
         Self {
             cat: Some(category),
             ts: microseconds(start_ns),
             dur: Some(microseconds(duration_ns)),
-            cname,
-            ..Self::new(name, "X", place, args)
+            ..Self::new(name, "X", place, Args::default())
         }
     }
 

@@ -16,21 +16,15 @@ mod samples;
 mod timeline;
 
 use super::ExportError;
-use crate::compare::ChangeType;
-use event::{Args, Event, Trace, Value};
+use event::{Args, Trace, Value};
 
-pub use event::Verdict;
-
-/// Writes the profile as a trace, with the verdicts of a comparison where there
-/// are any: on the calls of each operation, and all of them in an event called
-/// `comparison`. A timeline's calls have no size: they get a verdict where
-/// only one operation has their name and device.
+/// Writes the profile as a trace.
 ///
 /// # Errors
 ///
 /// When there is no call and no sample in the profile, the samples of an
 /// operation add up to more than 2^64 ns, or `out` refuses.
-pub fn write(profile: &Profile, verdicts: &[Verdict], out: impl Write) -> Result<(), ExportError> {
+pub fn write(profile: &Profile, out: impl Write) -> Result<(), ExportError> {
     let timeline = profile.timeline.as_ref();
     let timeline = timeline.filter(|timeline| !timeline.events.is_empty());
     let sampled = profile.operations.iter().any(samples::has_any);
@@ -40,12 +34,9 @@ pub fn write(profile: &Profile, verdicts: &[Verdict], out: impl Write) -> Result
         None => return Err(ExportError::Empty),
     };
     let mut trace = Trace::begin(BufWriter::new(out), &other_data(profile, source, dropped))?;
-    if !verdicts.is_empty() {
-        trace.event(&comparison(verdicts))?;
-    }
     match timeline {
-        Some(timeline) => timeline::write(profile, timeline, verdicts, &mut trace)?,
-        None => samples::write(profile, verdicts, &mut trace)?,
+        Some(timeline) => timeline::write(profile, timeline, &mut trace)?,
+        None => samples::write(profile, &mut trace)?,
     }
     trace.end()
 }
@@ -76,24 +67,4 @@ fn other_data<'a>(profile: &'a Profile, source: &'a str, dropped: Option<u64>) -
         data.push("dropped_events", Value::Count(dropped));
     }
     data
-}
-
-/// One event with all verdicts.
-fn comparison(verdicts: &[Verdict]) -> Event<'_> {
-    let mut args = Args::default();
-    let worse = verdicts
-        .iter()
-        .filter(|verdict| verdict.change_type == ChangeType::Regression);
-    args.push("worse", Value::Count(worse.count() as u64));
-    for verdict in verdicts {
-        let change = match verdict.change_percent {
-            Some(percent) if percent.is_finite() => format!(", {percent:+.1} %"),
-            _ => String::new(),
-        };
-        args.push(
-            verdict.operation.to_string(),
-            Value::Text(format!("{}{change}", verdict.change_type).into()),
-        );
-    }
-    Event::instant("comparison", args)
 }

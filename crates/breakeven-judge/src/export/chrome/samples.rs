@@ -1,12 +1,12 @@
 //! Samples laid end to end: not when the calls were, but how long each took.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use breakeven_profile::profile::{Device, Operation, OperationKey, Profile, Run};
+use breakeven_profile::profile::{Device, Operation, Profile, Run};
 
 use super::super::ExportError;
-use super::event::{Args, Event, Place, Trace, Value, Verdict};
+use super::event::{Args, Event, Place, Trace, Value};
 use crate::export::label::Labels;
 use crate::export::{sum, whole};
 
@@ -23,17 +23,9 @@ pub(super) fn has_any(operation: &Operation) -> bool {
 
 /// Writes a process per device, in it a track per operation, and one per part
 /// of its calls: parts are measured in calls of their own.
-pub(super) fn write(
-    profile: &Profile,
-    verdicts: &[Verdict],
-    trace: &mut Trace<impl Write>,
-) -> Result<(), ExportError> {
+pub(super) fn write(profile: &Profile, trace: &mut Trace<impl Write>) -> Result<(), ExportError> {
     trace.event(&Event::instant(SOURCE, Args::default()))?;
     let labels = Labels::of(profile);
-    let verdicts: HashMap<&OperationKey, &Verdict> = verdicts
-        .iter()
-        .map(|verdict| (&verdict.operation, verdict))
-        .collect();
     let mut devices: BTreeMap<(Device<'_>, &str), Vec<&Operation>> = BTreeMap::new();
     for operation in profile.operations.iter().filter(|each| has_any(each)) {
         let device = operation.device.as_str();
@@ -49,14 +41,13 @@ pub(super) fn write(
             name,
         ))?;
         for operation in operations {
-            let verdict = verdicts.get(&operation.key()).copied();
             let title = labels.operation(operation);
             let place = Place::new(process, track);
             trace.event(&Event::metadata("thread_name", place, title.clone()))?;
             trace.event(&Event::of_track(&operation.name, place, facts(operation)))?;
             let samples = operation.runs.iter().map(|run| &run.samples_ns[..]);
             end_to_end(samples, trace, |span| {
-                Event::call(&operation.name, "sample", place, span, verdict)
+                Event::call(&operation.name, "sample", place, span)
             })?;
             track += 1;
             for part in part_names(operation) {
@@ -65,9 +56,7 @@ pub(super) fn write(
                 trace.event(&Event::metadata("thread_name", place, title))?;
                 let times = operation.runs.iter().map(|run| run.phases_ns.get(part));
                 let times = times.map(|times| times.map_or(&[][..], Vec::as_slice));
-                end_to_end(times, trace, |span| {
-                    Event::call(part, "phase", place, span, None)
-                })?;
+                end_to_end(times, trace, |span| Event::call(part, "phase", place, span))?;
                 track += 1;
             }
         }

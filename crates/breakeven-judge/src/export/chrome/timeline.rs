@@ -1,12 +1,11 @@
 //! The calls of a timeline, at the times at which they were.
 
-use std::collections::HashMap;
 use std::io::Write;
 
 use breakeven_profile::profile::{Profile, Timeline};
 
 use super::super::ExportError;
-use super::event::{Args, Event, Place, Trace, Value, Verdict};
+use super::event::{Args, Event, Place, Trace, Value};
 use crate::export::label::Labels;
 use crate::export::tracks::{By, tracks};
 
@@ -14,7 +13,6 @@ use crate::export::tracks::{By, tracks};
 pub(super) fn write(
     profile: &Profile,
     timeline: &Timeline,
-    verdicts: &[Verdict],
     trace: &mut Trace<impl Write>,
 ) -> Result<(), ExportError> {
     if timeline.dropped > 0 {
@@ -24,7 +22,6 @@ pub(super) fn write(
         trace.event(&Event::instant(&name, args))?;
     }
     let labels = Labels::of(profile);
-    let verdicts = by_call(verdicts);
     let tracks = tracks(timeline, By::DeviceAndThread);
     let mut devices: Vec<&str> = tracks.iter().map(|track| track.device).collect();
     devices.dedup();
@@ -41,27 +38,11 @@ pub(super) fn write(
         trace.event(&Event::metadata("thread_name", place, name))?;
         for &call in &track.calls {
             let call = &timeline.events[call];
-            let verdict = verdicts.get(&(call.name.as_str(), track.device));
             let span = (call.start_ns, call.duration_ns);
-            let mut event =
-                Event::call(&call.name, "call", place, span, verdict.copied().flatten());
+            let mut event = Event::call(&call.name, "call", place, span);
             event.args.attributes(&call.attributes);
             trace.event(&event)?;
         }
     }
     Ok(())
-}
-
-/// The verdict of a name on a device; `None` where operations of several sizes
-/// have one each.
-fn by_call(verdicts: &[Verdict]) -> HashMap<(&str, &str), Option<&Verdict>> {
-    let mut calls: HashMap<(&str, &str), Option<&Verdict>> = HashMap::new();
-    for verdict in verdicts {
-        let key = &verdict.operation;
-        calls
-            .entry((&key.name, &key.device))
-            .and_modify(|only| *only = None)
-            .or_insert(Some(verdict));
-    }
-    calls
 }

@@ -1,33 +1,36 @@
-//! `breakeven export`.
+//! `breakeven convert`.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
-pub(crate) struct ExportArgs {
-    /// Profile file, or a file of another tool
-    pub(crate) file: PathBuf,
+pub(crate) struct ConvertArgs {
+    /// Profile files, or files of other tools; each further file adds runs
+    #[arg(value_name = "FILE", required_unless_present = "list")]
+    pub(crate) files: Vec<PathBuf>,
 
     /// Format to write
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub(crate) to: ExportFormat,
-
-    /// Baseline to compare the profile with; each call gets its verdict
-    /// (--to chrome only)
-    #[arg(long, value_name = "BASELINE")]
-    pub(crate) compare: Option<PathBuf>,
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    pub(crate) to: ConvertFormat,
 
     /// File to write; it is replaced in one step [default: -, the standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
+    /// List the formats that are read
+    #[arg(long, exclusive = true)]
+    pub(crate) list: bool,
+
     #[command(flatten)]
     pub(crate) input: super::InputArgs,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExportFormat {
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConvertFormat {
+    /// A profile file
+    #[default]
+    Profile,
     /// Trace of single calls, for Perfetto and chrome://tracing
     Chrome,
     /// For speedscope.app
