@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use breakeven_judge::Outcome;
 
-use crate::output::{is_closed_pipe, is_full};
+use crate::print::{is_closed_pipe, is_full};
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,14 +2,39 @@
 //! out. The libraries measure and judge; this crate parses and prints. Commands
 //! return what happened, from which `exit` alone chooses the exit code.
 
-mod args;
-mod commands;
+#[cfg(feature = "engine")]
+mod ab;
+mod advise;
+mod cli;
+mod compare;
+mod convert;
+mod describe;
+#[cfg(feature = "engine")]
+mod devices;
+#[cfg(feature = "engine")]
+mod doctor;
 #[cfg(feature = "engine")]
 mod engine;
 pub mod exit;
+mod history;
+mod input;
 #[cfg(any(test, not(feature = "engine")))]
 mod left_out;
-mod output;
+#[cfg(feature = "engine")]
+mod monitor;
+#[cfg(feature = "engine")]
+mod plan;
+mod print;
+#[cfg(feature = "engine")]
+mod profile;
+mod report;
+#[cfg(all(unix, feature = "engine"))]
+mod run;
+mod show;
+#[cfg(feature = "engine")]
+mod sweep;
+#[cfg(feature = "engine")]
+mod tune;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -17,8 +42,7 @@ use std::io::Write;
 use anyhow::{Error, Result};
 use breakeven_judge::page::clean;
 use clap::Parser;
-
-use args::{Cli, Command};
+use cli::{Cli, Command};
 use exit::{Ending, Exit, Interrupted};
 
 /// Runs the command line `args` (the program's name first).
@@ -32,14 +56,14 @@ pub fn run(
         Err(error) => help(error, out),
     };
     let happened = happened.and_then(|ending| {
-        output::unless_closed(out.flush().map_err(Into::into))?;
+        print::unless_closed(out.flush().map_err(Into::into))?;
         Ok(ending)
     });
     if let Err(error) = &happened {
         tell(error, err);
     }
     match Exit::of(&happened) {
-        Exit::Done if output::take_closed() => Exit::Closed,
+        Exit::Done if print::take_closed() => Exit::Closed,
         exit => exit,
     }
 }
@@ -71,14 +95,14 @@ fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     match command {
         #[cfg(feature = "engine")]
         Command::Engine(command) => engine::run(command, out, err),
-        Command::Show(args) => commands::show::run(args, out, err),
-        Command::Compare(args) => commands::compare::run(args, out, err),
-        Command::Convert(args) => commands::convert::run(args, out, err),
-        Command::History(args) => commands::history::run(args, out, err),
-        Command::Report(args) => commands::report::run(args, err),
-        Command::Advise(args) => commands::advise::run(args, out, err),
-        Command::Completions(args) => commands::describe::completions(args, out),
-        Command::Man(args) => commands::describe::man(args, err),
+        Command::Show(args) => show::run(args, out, err),
+        Command::Compare(args) => compare::run(args, out, err),
+        Command::Convert(args) => convert::run(args, out, err),
+        Command::History(args) => history::run(args, out, err),
+        Command::Report(args) => report::run(args, err),
+        Command::Advise(args) => advise::run(args, out, err),
+        Command::Completions(args) => describe::completions(args, out),
+        Command::Man(args) => describe::man(args, err),
     }
 }
 
@@ -86,7 +110,7 @@ fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Resul
 fn tell(error: &Error, err: &mut dyn Write) {
     if let Some(usage) = error.downcast_ref::<clap::Error>() {
         let _ = write!(err, "{}", usage.render().ansi());
-    } else if !error.chain().any(output::is_closed_pipe) {
+    } else if !error.chain().any(print::is_closed_pipe) {
         let sign = if error.is::<Interrupted>() {
             ""
         } else {

@@ -176,10 +176,13 @@ fn the_gate_fails_on_an_operation_that_failed_in_the_newest_entry() {
     within(&directory, "history changes decode --gate").quietly(0);
     let json = within(&directory, "history changes encode --open --format json").quietly(0);
     assert_snapshot!(json.stdout);
+    // So is an entry in which everything failed.
+    add(&directory, 41, &[crashed.to_owned()]);
+    within(&directory, "history changes --gate").quietly(1);
     // It is over once it works again.
     add(
         &directory,
-        41,
+        42,
         &[steady("decode", 9e6), steady("encode", 3e6)],
     );
     within(&directory, "history changes --gate").quietly(0);

@@ -42,7 +42,8 @@ impl History {
     /// [`HistoryError`].
     pub fn add(&mut self, profile: &Profile, at: &At) -> Result<Added, HistoryError> {
         let points: Vec<Point<'_>> = profile.operations.iter().filter_map(Point::of).collect();
-        if points.is_empty() {
+        let failed = |operation: &Operation| operation.failure.is_some();
+        if points.is_empty() && !profile.operations.iter().any(failed) {
             return Err(HistoryError::Nothing);
         }
         let kept = Profile {

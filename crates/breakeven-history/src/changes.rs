@@ -50,7 +50,7 @@ pub enum Direction {
 pub enum ChangeState {
     /// A regression that is still there: an alert.
     Open,
-    /// The newest value alone is worse by the alert's factor: an alert.
+    /// The newest one or two values alone are worse by the alert's factor: an alert.
     Newest,
     /// A regression that a later change took back, at the point of that index.
     Recovered(usize),
@@ -185,9 +185,9 @@ struct Level {
     variance: f64,
 }
 
-/// The newest value, if it is worse than the level before it by the alert's factor and by
-/// more than the noise of that level explains, and no change shows it yet: a change needs
-/// three values.
+/// The newest value and those in a row before it that are worse than the level before them by
+/// the alert's factor, and by more than the noise of that level explains, where no change shows
+/// them yet: a change needs three values.
 fn newest(
     number: usize,
     series: &Series,
@@ -200,8 +200,7 @@ fn newest(
     let mut values: Vec<f64> = level.iter().map(|point| point.value_ns).collect();
     values.sort_by(f64::total_cmp);
     let level = values[values.len() / 2];
-    let ratio = last.value_ns / level;
-    // The value before may belong to the same change.
+    // The values before may belong to the same change.
     let usual = values
         .iter()
         .filter(|value| **value < level * sensitivity.factor);
@@ -209,15 +208,20 @@ fn newest(
     // The interval of the next value: √(n + 1) times that of the mean.
     let [low, high] = mean_interval(&logs, SURE).ok()?;
     let most = f64::midpoint(low, high) + (high - low) / 2.0 * (logs.len() as f64 + 1.0).sqrt();
-    (ratio >= sensitivity.factor && last.value_ns.ln() > most).then(|| Change {
+    let is_worse = |point: &&Point| {
+        point.value_ns / level >= sensitivity.factor && point.value_ns.ln() > most
+    };
+    let worse = series.points[from..].iter().rev().take_while(is_worse);
+    let index = series.points.len() - worse.count();
+    (index < series.points.len() && index > from).then(|| Change {
         series: number,
-        index: earlier.len(),
-        before: earlier[earlier.len() - 1].clone(),
-        after: last.clone(),
+        index,
+        before: series.points[index - 1].clone(),
+        after: series.points[index].clone(),
         direction: Direction::Regression,
         state: ChangeState::Newest,
         levels_ns: [level, last.value_ns],
-        ratio,
+        ratio: last.value_ns / level,
         interval: None,
     })
 }

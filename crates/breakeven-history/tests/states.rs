@@ -88,6 +88,15 @@ fn the_newest_value_alone_is_an_alert_from_the_factor_on() {
     );
 }
 
+/// Of two values the first is where it began: the second alone named the wrong commit.
+#[test]
+fn two_newest_values_name_the_first_of_them() {
+    for high in [13.0, 16.0, 24.0] {
+        let found = states(&[(8.0, 25), (high, 2)]);
+        assert_eq!(found, [(25, ChangeState::Newest)], "{high}");
+    }
+}
+
 #[test]
 fn a_change_below_the_threshold_is_none() {
     assert_eq!(states(&[(8.0, 30), (8.3, 30)]), []);

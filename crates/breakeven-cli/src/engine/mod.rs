@@ -1,48 +1,106 @@
 //! The commands that measure and run: what the crate `breakeven` does, from a command
 //! line. The rest of this crate reads and judges what they wrote, and builds without them.
 
-mod args;
 #[cfg(unix)]
-mod ask;
-mod commands;
-mod devices;
-mod doctor;
-mod load;
-mod output;
+pub(crate) mod ask;
+pub(crate) mod devices;
+pub(crate) mod load;
 #[cfg_attr(not(unix), allow(dead_code, reason = "nothing is published there"))]
-mod programs;
-mod protocol;
-mod session;
-mod suite;
-mod supervisor;
-mod worker;
+pub(crate) mod programs;
+pub(crate) mod protocol;
+pub(crate) mod session;
+pub(crate) mod suite;
+pub(crate) mod supervisor;
+pub(crate) mod worker;
 
 use std::io::Write;
+use std::str::FromStr;
 
 use anyhow::Result;
+use clap::Subcommand;
 
-pub(crate) use args::Command;
-
+use crate::ab::args::AbArgs;
+use crate::devices::DevicesArgs;
+use crate::doctor::run::DoctorArgs;
 use crate::exit::Ending;
+use crate::monitor::args::MonitorArgs;
+use crate::plan::args::PlanArgs;
+use crate::profile::args::ProfileArgs;
+#[cfg(unix)]
+use crate::run::args::RunArgs;
+use crate::sweep::args::SweepArgs;
+use crate::tune::TuneArgs;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure the kernels on the CPU and on every GPU
+    Profile(ProfileArgs),
+    /// Measure a kernel at many sizes, and find the size from which on a GPU pays
+    Sweep(SweepArgs),
+    /// Say where a batch of work would run, and why
+    Plan(PlanArgs),
+    /// Find the fastest launch configurations of the kernels on a device, and keep them
+    Tune(TuneArgs),
+    /// List the CPU and the GPUs, and why others are absent
+    Devices(DevicesArgs),
+    /// Watch what the machine does now: load, memory, temperature, power, clocks
+    Monitor(MonitorArgs),
+    /// Say whether this machine is fit to measure on, and what to change
+    Doctor(DoctorArgs),
+    /// Run a command for each of many inputs, on the CPU and on GPUs
+    #[cfg(unix)]
+    Run(RunArgs),
+    /// Run two commands in turns until it is decided which is faster
+    Ab(AbArgs),
+    /// Measure what the parent process asks for on stdin
+    #[command(hide = true)]
+    Worker,
+    /// End the jobs of a run that was killed
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    RunGuard {
+        /// The value by which its processes are recognised
+        run: String,
+    },
+}
 
 pub(crate) fn run(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     match command {
-        Command::Profile(args) => commands::profile::run(args, out, err),
-        Command::Sweep(args) => commands::sweep::run(args, out, err),
-        Command::Plan(args) => commands::plan::run(args, out, err),
-        Command::Tune(args) => commands::tune::run(args, out, err),
-        Command::Devices(args) => commands::devices::run(args, out, err),
-        Command::Monitor(args) => commands::monitor::run(args, out, err),
-        Command::Doctor(args) => commands::doctor::run(args, out, err),
-        Command::Ab(args) => commands::ab::run(args, out, err),
+        Command::Profile(args) => crate::profile::run(args, out, err),
+        Command::Sweep(args) => crate::sweep::run(args, out, err),
+        Command::Plan(args) => crate::plan::run(args, out, err),
+        Command::Tune(args) => crate::tune::run(args, out, err),
+        Command::Devices(args) => crate::devices::run(args, out, err),
+        Command::Monitor(args) => crate::monitor::run(args, out, err),
+        Command::Doctor(args) => crate::doctor::run::run(args, out, err),
+        Command::Ab(args) => crate::ab::run(args, out, err),
         #[cfg(unix)]
-        Command::Run(args) => commands::run::run(args, err),
+        Command::Run(args) => crate::run::run(args, err),
         #[cfg(target_os = "linux")]
         Command::RunGuard { run } => {
-            commands::run::guard::run(run)?;
+            crate::run::guard::run(run)?;
             Ok(Ending::Done)
         }
         Command::Worker => worker::own_channel(out)
             .and_then(|mut channel| worker::run(std::io::stdin().lock(), &mut *channel)),
     }
+}
+
+/// A value of a type of the library, such as a strategy.
+pub(crate) fn parsed<T: FromStr<Err = breakeven::Error>>(text: &str) -> Result<T, String> {
+    text.parse()
+        .map_err(|error: breakeven::Error| error.to_string())
+}
+
+/// A kernel's name; the error suggests the most similar one.
+pub(crate) fn kernel(text: &str) -> Result<&'static str, String> {
+    let names = breakeven::kernels::NAMES;
+    if let Some(name) = names.into_iter().find(|name| *name == text) {
+        return Ok(name);
+    }
+    let hint = crate::cli::similar(text, names);
+    Err(format!(
+        "there is no such kernel; {hint}there are {}",
+        names.join(", ")
+    ))
 }

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::engine::suite::{BatchWorkload, Counted, Event, NoiseWork, Over, Workload};
 use breakeven::execute::recorded_size;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
 use breakeven_profile::profile::{Clock, Device, Failure, Operation, Peak, Profile};
 use serde::{Deserialize, Serialize};
+
+use crate::engine::suite::{BatchWorkload, Counted, Event, NoiseWork, Over, Workload};
 
 /// The work of one worker, in order.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

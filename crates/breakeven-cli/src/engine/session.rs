@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
+use batches::Batches;
 use breakeven::hardware::{AbsentBackend, HardwareCapabilities, SystemLoad};
 use breakeven_profile::file::{self, FileError};
 use breakeven_profile::profile::{Environment, Failure, Operation, Profile, Run};
@@ -13,8 +14,6 @@ use crate::engine::supervisor::{self, Ended};
 use crate::exit::Interrupted;
 
 mod batches;
-
-use batches::Batches;
 
 /// Collects what is measured. Operations are in the order of the cells; a run
 /// is added to an operation when one of its cells begins to be measured.

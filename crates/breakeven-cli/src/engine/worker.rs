@@ -6,23 +6,21 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::engine::suite::{CallMeter, Event, Iterations, Workload};
 use anyhow::{Context, Result};
-use breakeven::Costs;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
 use breakeven::peak::measure_cpu as measure_cpu_peak;
-use breakeven::{DeviceError, Error, ErrorKind};
+use breakeven::{Costs, DeviceError, Error, ErrorKind};
 use breakeven_judge::Outcome;
 use breakeven_profile::profile::{Device, Failure, Operation};
 use breakeven_profile::recorder::Clock;
+use devices::Devices;
 
 use crate::engine::protocol::{Cell, Message, Request};
+use crate::engine::suite::{CallMeter, Event, Iterations, Workload};
 use crate::exit::Ending;
 
 mod batches;
 mod devices;
-
-use devices::Devices;
 
 /// A channel to the parent that no driver writes to: stdout under another
 /// number, while what is written to stdout goes where stderr goes.

@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn the_budgets_are_for_the_default_workloads() {
-        for (name, size, _) in crate::output::budgets::SUITE {
+        for (name, size, _) in crate::show::budgets::SUITE {
             let row = row(name, 1).expect("a kernel of the suite");
             assert_eq!(size, row.workload.elements(), "{name}");
         }

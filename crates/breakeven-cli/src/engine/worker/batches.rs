@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use breakeven::Costs;
 use breakeven::execute::{
     self, ExecutionResult, GpuExecutor, NoGpu, RayonCpu, StrategyManager, read_prices,
 };
 use breakeven::plan::GpuSpec;
-use breakeven::{DeviceError, DeviceErrorKind, Element, Operator, Tensor};
+use breakeven::{Costs, DeviceError, DeviceErrorKind, Element, Operator, Tensor};
 use breakeven_profile::get_profiler;
 use breakeven_profile::profile::{Device, Failure};
 

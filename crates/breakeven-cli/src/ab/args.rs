@@ -1,0 +1,70 @@
+//! `breakeven ab`.
+
+use std::time::Duration;
+
+use breakeven_judge::Threshold;
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub(crate) struct AbArgs {
+    /// The first command, the baseline: a program and its arguments, in quotes; a shell runs it
+    /// only if it is written for one. With --kernel or --chain how that runs, a list of
+    /// device=cpu|gpu|ID, pool=off, default, tuned, size=N, window=N, separate, fused, and
+    /// NAME=VALUE of what `breakeven tune` lists, as in "units=64,rows=2"
+    #[arg(value_name = "A", value_parser = words)]
+    pub(crate) a: CommandLine,
+
+    /// The second command, or how the kernel runs
+    #[arg(value_name = "B", value_parser = words)]
+    pub(crate) b: CommandLine,
+
+    /// Compare a kernel's calls, run in two ways, instead of commands
+    #[arg(long, value_name = "KERNEL", value_parser = crate::engine::kernel, conflicts_with = "chain")]
+    pub(crate) kernel: Option<&'static str>,
+
+    /// Compare two ways to run a chain of kernels
+    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = crate::engine::kernel)]
+    pub(crate) chain: Vec<&'static str>,
+
+    /// Compare the time on the device alone, without transfers
+    #[arg(long)]
+    pub(crate) on_device: bool,
+
+    /// Difference from which one is faster, as in 5% or 0.05
+    #[arg(long, value_name = "FRACTION", default_value = "5%")]
+    #[arg(value_parser = crate::compare::args::threshold)]
+    pub(crate) threshold: Threshold,
+
+    /// Stop after this time, warm-ups included, even if it is not decided, as in 60s; a command
+    /// that runs then is ended
+    #[arg(long, value_name = "T", default_value = "60s", value_parser = crate::cli::time)]
+    pub(crate) time_limit: Duration,
+
+    /// Warm-up runs of each command, which do not count
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) warmup: u32,
+
+    /// Exit with the verdict's code: 1 where B is slower, 3 where it is not decided
+    #[arg(long)]
+    pub(crate) gate: bool,
+
+    /// Format of the output
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: crate::cli::TableFormat,
+}
+
+/// A program and its arguments.
+#[derive(Debug, Clone)]
+pub(crate) struct CommandLine {
+    /// The text as it was typed.
+    pub(crate) text: String,
+}
+
+fn words(text: &str) -> Result<CommandLine, String> {
+    let words = shlex::split(text).ok_or("a quote is not closed")?;
+    if words.is_empty() {
+        return Err("give a program".to_owned());
+    }
+    let text = text.to_owned();
+    Ok(CommandLine { text })
+}

@@ -1,0 +1,121 @@
+//! `breakeven ab`: two commands in turns, until it is decided which is faster.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use breakeven_judge::{Ab, AbComparison, ChangeType, Outcome};
+use breakeven_profile::unit;
+
+use crate::ab::args::AbArgs;
+use crate::ab::page::write;
+use crate::engine::supervisor::interruption;
+use crate::exit::{Ending, Interrupted};
+use crate::profile::progress;
+
+pub(crate) mod args;
+mod kernel;
+pub(crate) mod page;
+#[cfg(unix)]
+mod programs;
+
+/// When measuring ends, decided or not.
+#[derive(Debug, Clone, Copy)]
+struct Limit {
+    end: Instant,
+    interrupted: &'static AtomicBool,
+}
+
+impl Limit {
+    fn is_reached(&self) -> bool {
+        self.interrupted.load(Ordering::SeqCst) || Instant::now() >= self.end
+    }
+}
+
+/// What times a run of A, or of B where it is given true, ns; none where the limit ended it.
+type Time<'t> = &'t mut dyn FnMut(bool) -> Result<Option<f64>>;
+
+pub(crate) fn run(args: &AbArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+    let interrupted = interruption()?;
+    let begun = Instant::now();
+    // A year is as good as for ever.
+    let longest = Duration::from_secs(365 * 24 * 3600);
+    let end = begun + args.time_limit.min(longest);
+    let limit = Limit { end, interrupted };
+    let compared = match args.kernel.is_some() || !args.chain.is_empty() {
+        true => kernel::timed(args, |name, time| compare(args, limit, name, 5, time)),
+        #[cfg(unix)]
+        false => programs::timed(args, limit, |time| {
+            let name = format!("{} against {}", args.b.text, args.a.text);
+            compare(args, limit, name, 1, time)
+        }),
+        #[cfg(not(unix))]
+        false => {
+            anyhow::bail!("commands are compared on Unix systems; --kernel and --chain are here")
+        }
+    };
+    let compared = match compared {
+        Ok(compared) => compared,
+        #[cfg(unix)]
+        Err(error) if error.is::<programs::Failed>() => {
+            let _ = writeln!(err, "error: {error}");
+            return Ok(Ending::Judged(Outcome::Failed));
+        }
+        Err(error) => return Err(error),
+    };
+    let was_interrupted = interrupted.load(Ordering::SeqCst);
+    if was_interrupted && compared.a_ns.is_empty() {
+        return Err(Interrupted("interrupted before anything was measured").into());
+    }
+    write(args, &compared, out)?;
+    Ok(match compared.verdict {
+        _ if was_interrupted => {
+            let said = "interrupted: what was measured until then is above";
+            return Err(Interrupted(said).into());
+        }
+        _ if !args.gate => Ending::Done,
+        ChangeType::Regression => Ending::Judged(Outcome::Failed),
+        ChangeType::Inconclusive => Ending::Judged(Outcome::Inconclusive),
+        _ => Ending::Done,
+    })
+}
+
+/// Warms both sides up and measures them in turns, until it is decided or the limit is
+/// reached; as many samples as that are judged as one.
+fn compare(
+    args: &AbArgs,
+    limit: Limit,
+    name: String,
+    block: usize,
+    time: Time<'_>,
+) -> Result<AbComparison> {
+    let (begun, mut runs) = (Instant::now(), 0_u64);
+    let progress = progress(args.time_limit.as_millis().try_into().unwrap_or(u64::MAX));
+    let mut step = |is_b: bool| -> Result<Option<f64>> {
+        if limit.is_reached() {
+            return Ok(None);
+        }
+        // One that was asked to end may have ended well.
+        let took = time(is_b)?.filter(|_| !limit.is_reached());
+        runs += 1;
+        progress.set_position(begun.elapsed().as_millis() as u64);
+        let side = if is_b { "B" } else { "A" };
+        let last = took.map_or_else(String::new, |ns| {
+            format!(", the last of {side} {}", unit::time(ns))
+        });
+        progress.set_message(format!("run {runs}{last}"));
+        Ok(took)
+    };
+    for _ in 0..args.warmup {
+        step(false)?;
+        step(true)?;
+    }
+    let ab = Ab::new(name).threshold(args.threshold).block(block);
+    let compared = ab.most_time(args.time_limit).run_samples(step);
+    progress.finish_and_clear();
+    let mut compared = compared?;
+    // With the warm-ups: the limit is theirs too.
+    compared.took = begun.elapsed();
+    Ok(compared)
+}

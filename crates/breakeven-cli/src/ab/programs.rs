@@ -1,0 +1,70 @@
+//! The commands that are compared, as programs: started, timed, and ended when time is over.
+
+use std::ffi::OsStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use anyhow::{Context, Result, bail};
+
+use super::{Limit, Time};
+use crate::ab::args::{AbArgs, CommandLine};
+use crate::engine::supervisor::on_interrupt;
+use crate::run::process::{How, Process};
+use crate::run::running::Running;
+use crate::run::template::{Filling, Template};
+
+/// A command that ended badly.
+#[derive(Debug, thiserror::Error)]
+#[error("{command:?} failed ({how}): both commands must end well to be compared")]
+pub(super) struct Failed {
+    command: String,
+    how: How,
+}
+
+/// Calls `body` with what times a run of the second command where it is given true, ns; none
+/// where the limit ended it.
+pub(super) fn timed<R>(
+    args: &AbArgs,
+    limit: Limit,
+    body: impl FnOnce(Time<'_>) -> Result<R>,
+) -> Result<R> {
+    let template = |command: &CommandLine| {
+        let read = Template::without_inputs(OsStr::new(&command.text));
+        read.with_context(|| format!("{:?}", command.text))
+    };
+    let (a, b) = (template(&args.a)?, template(&args.b)?);
+    let (running, looks) = Running::new(None, Some(limit.end));
+    let running = Arc::new(running);
+    let ends = Arc::clone(&running);
+    on_interrupt(move || ends.end_all())?;
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let (watched, over) = (&running, || is_over.load(Ordering::SeqCst));
+        scope.spawn(move || watched.watch(&looks, over));
+        let result = body(&mut |is_b| match is_b {
+            true => time(&args.b, &b, &running),
+            false => time(&args.a, &a, &running),
+        });
+        is_over.store(true, Ordering::SeqCst);
+        running.stop_watch();
+        result
+    })
+}
+
+/// Time from its start to its end, ns. What it prints is thrown away, its errors are not.
+fn time(line: &CommandLine, command: &Template, running: &Running) -> Result<Option<f64>> {
+    let ended = match Process::start(command.command(Filling::default()), running, false) {
+        Ok(process) => process.wait(running),
+        Err(ended) => *ended,
+    };
+    match ended.how {
+        How::Exit(0) => Ok(Some(ended.took.as_secs_f64() * 1e9)),
+        How::Unwanted | How::TimedOut => Ok(None),
+        How::NotStarted(why) => bail!("cannot run {:?}: {why}", line.text),
+        how => {
+            let command = line.text.clone();
+            Err(Failed { command, how }.into())
+        }
+    }
+}

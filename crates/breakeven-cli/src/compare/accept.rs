@@ -1,0 +1,85 @@
+//! `breakeven compare --accept`: the current side becomes the baseline.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use breakeven_judge::CompareError;
+use breakeven_profile::file;
+use breakeven_profile::profile::{Profile, Run};
+
+use crate::print::unless_closed;
+
+/// The file that becomes the baseline.
+pub(super) struct Accepted<'a>(&'a Path);
+
+impl<'a> Accepted<'a> {
+    /// # Errors
+    ///
+    /// Where the baseline is several files, or one that cannot be written.
+    pub(super) fn at(baseline: &'a [PathBuf]) -> Result<Self> {
+        let [path] = baseline else {
+            bail!("--accept replaces one file; name one baseline");
+        };
+        file::check_writable(path)?;
+        Ok(Self(path))
+    }
+
+    /// The baseline until now, none where there is no such file. Another tool's file is an
+    /// error: it would be lost.
+    pub(super) fn before(&self) -> Result<Option<Profile>> {
+        let exists = self.0.try_exists()?;
+        Ok(exists.then(|| file::read(self.0)).transpose()?)
+    }
+
+    /// What is said where the sides cannot be compared.
+    pub(super) fn refusal(&self, error: CompareError) -> anyhow::Error {
+        let name = self.0.display();
+        let stays = format!("{name}: stays the baseline; delete it to begin anew, or name another");
+        anyhow::Error::new(error).context(stays)
+    }
+
+    /// Makes the runs of the current side the baseline.
+    pub(super) fn replace(&self, current: Vec<Profile>, out: &mut dyn Write) -> Result<()> {
+        let current = Profile::join(current)?;
+        check(&current)?;
+        file::write(&current, self.0)?;
+        unless_closed(said(self.0, out))
+    }
+}
+
+fn said(path: &Path, out: &mut dyn Write) -> Result<()> {
+    writeln!(out, "\n{}: written", path.display())?;
+    Ok(out.flush()?)
+}
+
+/// Refuses what later runs could not be compared against.
+fn check(current: &Profile) -> Result<()> {
+    if current.operations.is_empty() {
+        bail!("there are no operations in it; measure before accepting");
+    }
+    if current.interrupted {
+        bail!("measuring was interrupted; measure again before accepting");
+    }
+    for operation in &current.operations {
+        let key = operation.key();
+        if let Some(failure) = &operation.failure {
+            bail!("{key} failed: {failure}; a baseline needs it measured");
+        }
+        if operation.samples_ns().next().is_none() {
+            bail!("{key} has no samples; a baseline needs it measured");
+        }
+        if operation.runs.iter().any(is_zero) {
+            bail!(
+                "{key}: a run has a median of 0 ns, so nothing could be compared with it; \
+                 measure more work in a call"
+            );
+        }
+    }
+    Ok(())
+}
+
+fn is_zero(run: &Run) -> bool {
+    let zeros = run.samples_ns.iter().filter(|ns| **ns == 0.0).count();
+    2 * zeros > run.samples_ns.len()
+}

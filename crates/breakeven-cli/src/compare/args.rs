@@ -1,0 +1,179 @@
+//! `breakeven compare`.
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+
+use breakeven_judge::Threshold;
+use breakeven_judge::compare::Metric;
+use clap::{Args, ValueEnum};
+
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "breakeven compare [OPTIONS] <BASELINE> <CURRENT>\n       \
+                      breakeven compare [OPTIONS] --baseline <FILE>... --current <FILE>..."
+)]
+pub(crate) struct CompareArgs {
+    /// The profile to compare against, or a file of another tool
+    #[arg(value_name = "BASELINE", required_unless_present = "baselines")]
+    pub(crate) baseline: Option<PathBuf>,
+
+    /// The profile to judge, or a file of another tool
+    #[arg(value_name = "CURRENT", required_unless_present = "currents")]
+    pub(crate) current: Option<PathBuf>,
+
+    /// Profiles to compare against, their runs put together
+    #[arg(id = "baselines", long = "baseline", value_name = "FILE", num_args = 1..)]
+    #[arg(requires = "currents", conflicts_with_all = ["baseline", "current"])]
+    pub(crate) baselines: Vec<PathBuf>,
+
+    /// Profiles to judge, their runs put together
+    #[arg(id = "currents", long = "current", value_name = "FILE", num_args = 1..)]
+    #[arg(requires = "baselines", conflicts_with_all = ["baseline", "current"])]
+    pub(crate) currents: Vec<PathBuf>,
+
+    /// Exit with the verdict's code: 1 for a regression, 2 for sides that do not match,
+    /// 3 if nothing could be judged
+    #[arg(long)]
+    pub(crate) gate: bool,
+
+    /// With --gate: allow operations of the baseline to be missing
+    #[arg(long, requires = "gate")]
+    pub(crate) allow_missing: bool,
+
+    /// With --gate: exit with 3 if one operation is undecided
+    #[arg(long, requires = "gate")]
+    pub(crate) require_decided: bool,
+
+    /// With --gate: also fail if something beside the metric became worse: the mean
+    /// if the medians do not show it, memory, allocations, the number of calls
+    #[arg(long, requires = "gate")]
+    pub(crate) strict: bool,
+
+    /// Show the changes, then make the runs of the current side the baseline: BASELINE, which
+    /// may be missing the first time, is replaced
+    #[arg(long, conflicts_with = "gate")]
+    pub(crate) accept: bool,
+
+    /// Metric to judge: time (or median), mean, p95, p99, total, memory, energy, calls,
+    /// throughput, or the name of a counter in the profiles
+    #[arg(long, value_name = "NAME", default_value = "time", value_parser = metric)]
+    pub(crate) metric: Metric,
+
+    /// Smallest change that makes an operation better or worse, as in 5% or 0.05
+    #[arg(long, value_name = "FRACTION", default_value = "5%", value_parser = threshold)]
+    pub(crate) threshold: Threshold,
+
+    /// Judge the changes relative to the change that nearly all operations share
+    #[arg(long)]
+    pub(crate) relative: bool,
+
+    /// Rate of false alarms, corrected for the number of operations (Benjamini–Hochberg)
+    #[arg(long, value_name = "FRACTION", default_value = "5%", value_parser = part)]
+    pub(crate) alpha: f64,
+
+    /// Earlier profiles, oldest first, from which to learn how much the runs of each
+    /// operation differ; of a history the latest 50 entries are read (`breakeven
+    /// history`: of the same machine; `data.js`, which names no machines: of all)
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "plain_threshold")]
+    pub(crate) history: Vec<PathBuf>,
+
+    /// Judge by the threshold alone, without a test
+    #[arg(long)]
+    pub(crate) plain_threshold: bool,
+
+    /// Budgets (`max`) and limits of single operations (`max_increase`)
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) budget: Option<PathBuf>,
+
+    /// Format of the output
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: CompareFormat,
+
+    /// File to write in that format, the table is then printed; or FORMAT=FILE, as often as
+    /// there are formats to write
+    #[arg(short, long, value_name = "[FORMAT=]FILE", value_parser = output)]
+    pub(crate) output: Vec<Output>,
+
+    #[command(flatten)]
+    pub(crate) input: crate::input::InputArgs,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompareFormat {
+    /// For people, as wide as the terminal
+    #[default]
+    Table,
+    /// For programs, with all figures
+    Json,
+    /// For a report or a CI summary
+    Markdown,
+    /// For GitHub Actions: annotations of the pull request
+    Github,
+    /// For CI systems that show tests
+    Junit,
+}
+
+/// A file to write, and in which format if not in that of `--format`.
+#[derive(Debug, Clone)]
+pub(crate) struct Output {
+    pub(crate) format: Option<CompareFormat>,
+    pub(crate) path: PathBuf,
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "clap calls it")]
+fn metric(text: &str) -> Result<Metric, Infallible> {
+    Ok(Metric::from(text))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "clap calls it")]
+fn output(text: &str) -> Result<Output, Infallible> {
+    let named = text.split_once('=').and_then(|(format, path)| {
+        let format = CompareFormat::from_str(format, false).ok()?;
+        Some((format, path))
+    });
+    Ok(Output {
+        format: named.map(|(format, _)| format),
+        path: named.map_or(text, |(_, path)| path).into(),
+    })
+}
+
+pub(crate) fn threshold(text: &str) -> Result<Threshold, String> {
+    let fraction = part(text)?;
+    Threshold::percent(fraction * 100.0).map_err(|error| error.to_string())
+}
+
+/// A fraction: `5%` or `0.05`.
+pub(crate) fn part(text: &str) -> Result<f64, String> {
+    let (number, scale) = match text.strip_suffix('%') {
+        Some(number) => (number, 0.01),
+        None => (text, 1.0),
+    };
+    let number: f64 = number
+        .trim()
+        .parse()
+        .map_err(|_| "give a fraction as in 5% or 0.05".to_owned())?;
+    if !(number.is_finite() && number > 0.0) {
+        Err("give a fraction above zero, as in 5% or 0.05".to_owned())
+    } else if scale == 1.0 && number > 1.0 {
+        let percent = number * 100.0;
+        Err(format!("{number} is {percent} %; did you mean {number}%?"))
+    } else {
+        Ok(number * scale)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::part;
+
+    #[test]
+    fn parts() {
+        assert_eq!(part("5%"), Ok(0.05));
+        assert_eq!(part("2.5 %"), Ok(0.025));
+        assert_eq!(part("0.05"), Ok(0.05));
+        assert_eq!(part("150%"), Ok(1.5));
+        for wrong in ["", "%", "five", "-5%", "0", "nan", "inf", "5"] {
+            assert!(part(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Everything, for programs.
+
+use std::io::Write;
+
+use anyhow::Result;
+use breakeven_judge::{ComparisonSummary, ProfilerComparison, Verdict};
+use serde::Serialize;
+
+use crate::compare::page::{Report, Source};
+
+#[derive(Serialize)]
+struct Document<'r> {
+    baseline: &'r Source,
+    current: &'r Source,
+    summary: ComparisonSummary,
+    gated: bool,
+    /// `null` where nothing was to be passed: no gate, no budgets.
+    verdict: Option<&'r Verdict>,
+    #[serde(flatten)]
+    comparison: &'r ProfilerComparison,
+}
+
+pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
+    let [baseline, current] = &report.sources;
+    let comparison = &report.comparison;
+    let has_budgets = !(comparison.budgets.is_empty() && comparison.idle_budgets.is_empty());
+    let document = Document {
+        baseline,
+        current,
+        summary: comparison.get_summary(),
+        gated: report.gated,
+        verdict: (report.gated || has_budgets).then_some(&report.verdict),
+        comparison,
+    };
+    crate::print::document(&document, out)
+}

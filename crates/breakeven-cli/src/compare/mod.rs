@@ -1,0 +1,152 @@
+//! `breakeven compare`: two sides of profiles, and a verdict for CI.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use breakeven_history::History;
+use breakeven_judge::Policy;
+use breakeven_judge::compare;
+use breakeven_judge::compare::Options;
+use breakeven_profile::file;
+use breakeven_profile::profile::Profile;
+
+use crate::compare::accept::Accepted;
+use crate::compare::args::{CompareArgs, CompareFormat, Output};
+use crate::compare::page as print;
+use crate::compare::page::{Report, Source};
+use crate::exit::Ending;
+use crate::input::Input;
+use crate::print::unless_closed;
+
+mod accept;
+pub(crate) mod args;
+mod github;
+mod json;
+mod junit;
+pub(crate) mod page;
+
+pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+    let mut input = Input::new(&args.input, err);
+    let limits = crate::input::limits(args.budget.as_deref())?.unwrap_or_default();
+    for Output { path, .. } in &args.output {
+        file::check_writable(path)?;
+    }
+    let (baseline, current) = sides(args)?;
+    let accepted = args.accept.then(|| Accepted::at(&baseline)).transpose()?;
+    let before = match &accepted {
+        Some(accepted) => accepted.before()?.into_iter().collect(),
+        None => input.read_all(&baseline)?,
+    };
+    let after = input.read_all(&current)?;
+    if let Some(accepted) = &accepted
+        && before.is_empty()
+    {
+        accepted.replace(after, out)?;
+        return Ok(Ending::Done);
+    }
+    let options = Options {
+        threshold: args.threshold,
+        alpha: args.alpha,
+        history: history(&args.history, &after, &mut input)?,
+        relative_to_common_shift: args.relative,
+        plain_threshold: args.plain_threshold,
+        metric: args.metric.clone(),
+        limits,
+    };
+    let comparison = compare(&before, &after, &options).map_err(|error| match &accepted {
+        Some(accepted) => accepted.refusal(error),
+        None => error.into(),
+    })?;
+    let policy = Policy {
+        allow_missing: args.allow_missing,
+        require_decided: args.require_decided,
+        strict: args.strict,
+    };
+    let sources = [Source::of(&baseline, &before), Source::of(&current, &after)];
+    let report = Report::new(sources, comparison, args.gate.then_some(policy));
+    // The files first: they must not hang on a closed terminal.
+    for Output { format, path } in &args.output {
+        write_file(&report, format.unwrap_or(args.format), path)?;
+    }
+    let printed = match args.output.iter().all(|output| output.format.is_some()) {
+        true => args.format,
+        false => CompareFormat::Table,
+    };
+    unless_closed(print::write(&report, printed, out))?;
+    if let Some(accepted) = &accepted {
+        accepted.replace(after, out)?;
+        return Ok(Ending::Done);
+    }
+    Ok(Ending::Judged(report.verdict.outcome))
+}
+
+/// Entries of a history that tell how much runs differ.
+const ENTRIES: usize = 50;
+
+/// Earlier profiles, oldest first: those named, and of a history the latest ones, of the
+/// same machine if it records machines.
+fn history(paths: &[PathBuf], current: &[Profile], input: &mut Input<'_>) -> Result<Vec<Profile>> {
+    let mut profiles = Vec::new();
+    for path in paths {
+        match (breakeven_history::is_history(path), current.first()) {
+            (true, Some(current)) => {
+                let history = History::open(path)?;
+                let branch = history.main_branch()?;
+                profiles.extend(history.latest(&branch, &current.environment, ENTRIES)?);
+            }
+            _ => {
+                let entries = input.read_history(path)?;
+                let older = entries.len().saturating_sub(ENTRIES);
+                profiles.extend(entries.into_iter().skip(older).map(|entry| entry.profile));
+            }
+        }
+    }
+    Ok(profiles)
+}
+
+/// The files of both sides, none of them twice on one.
+fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
+    let side = |one: &Option<PathBuf>, more: &[PathBuf]| match one {
+        Some(one) => vec![one.clone()],
+        None => more.to_vec(),
+    };
+    let baseline = side(&args.baseline, &args.baselines);
+    let current = side(&args.current, &args.currents);
+    let before = distinct(&baseline)?;
+    distinct(&current)?;
+    // A gate that compares a file with itself would always pass.
+    let both = current.iter().find(|path| before.contains(&behind(path)));
+    if let Some(both) = both.filter(|_| args.gate || args.accept) {
+        let both = both.display();
+        bail!("{both} is on both sides; name the baseline and the new profile");
+    }
+    Ok((baseline, current))
+}
+
+/// The files behind the paths; the same runs twice would look like less noise.
+pub(super) fn distinct(paths: &[PathBuf]) -> Result<HashSet<PathBuf>> {
+    let mut files = HashSet::new();
+    for path in paths {
+        if !files.insert(behind(path)) {
+            bail!("{} is named twice on one side", path.display());
+        }
+    }
+    Ok(files)
+}
+
+/// The file behind a path. What cannot be found is told when it is read.
+fn behind(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn write_file(report: &Report, format: CompareFormat, path: &Path) -> Result<()> {
+    file::replace(path, |out| {
+        let mut plain = anstream::StripStream::new(Vec::new());
+        print::write(report, format, &mut plain)?;
+        out.write_all(&plain.into_inner())
+            .with_context(|| format!("{} cannot be written", path.display()))
+    })
+}

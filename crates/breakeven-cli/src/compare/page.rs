@@ -1,0 +1,229 @@
+//! A comparison as text, one format per file.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use breakeven_judge::gate;
+use breakeven_judge::gate::{Reason, hold_budgets};
+use breakeven_judge::page::{Page, Text, Tone};
+use breakeven_judge::{OperationComparison, Outcome, Policy, ProfilerComparison, Verdict};
+use breakeven_profile::profile::Profile;
+use serde::Serialize;
+
+use crate::compare::args::CompareFormat;
+
+/// Everything that is printed about a comparison.
+pub(crate) struct Report {
+    /// Baseline and current side.
+    pub(crate) sources: [Source; 2],
+    pub(crate) comparison: ProfilerComparison,
+    /// Of the gate, else of the budgets alone.
+    pub(crate) verdict: Verdict,
+    /// Of the gate: what it would not pass is shown even if none is asked for.
+    pub(crate) shown: Verdict,
+    /// True where the exit code is the verdict on the whole.
+    pub(crate) gated: bool,
+}
+
+impl Report {
+    /// With a policy, a gate's; else budgets alone are checked.
+    pub(crate) fn new(
+        sources: [Source; 2],
+        comparison: ProfilerComparison,
+        policy: Option<Policy>,
+    ) -> Self {
+        let shown = gate(&comparison, policy.unwrap_or_default());
+        Self {
+            sources,
+            verdict: match policy {
+                Some(_) => shown.clone(),
+                None => hold_budgets(&comparison),
+            },
+            shown,
+            comparison,
+            gated: policy.is_some(),
+        }
+    }
+
+    /// Everything, for people.
+    pub(crate) fn page(&self) -> Page {
+        let mut page = Page::default();
+        let sides = ["baseline", "current"].into_iter().zip(&self.sources);
+        page.facts(sides.map(|(side, source)| (side, source.text())));
+        page.aside(self.comparison.how_text());
+        if self.comparison.common_shift.is_some() && !self.comparison.relative_to_common_shift {
+            page.aside("--relative judges the changes without what they have in common");
+        }
+        page.blocks.extend(self.comparison.page().blocks);
+        let reasons = in_words(&self.verdict.reasons);
+        page.list(Text::new("Not passed", Tone::Bad), reasons);
+        // The inconclusive ones are in the table.
+        let alone = |reason: &&Reason| matches!(reason, Reason::MeanAlone { .. });
+        let undecided: Vec<Reason> =
+            (self.verdict.undecided.iter().filter(alone).cloned()).collect();
+        page.list(Text::new("Undecided", Tone::Warning), in_words(&undecided));
+        let tone = match self.verdict.outcome {
+            Outcome::Passed => Tone::Good,
+            Outcome::Inconclusive => Tone::Warning,
+            Outcome::Mismatched | Outcome::Failed => Tone::Bad,
+        };
+        page.heading(match self.gated {
+            true => Text::new(self.summary(), tone),
+            false => self.summary().into(),
+        });
+        page
+    }
+
+    /// The counts of the verdicts, and how the gate ended, in one line.
+    pub(super) fn summary(&self) -> String {
+        let summary = self.comparison.get_summary().text();
+        match self.gated {
+            true => format!("{summary}; gate {}", self.verdict.outcome),
+            false => summary,
+        }
+    }
+}
+
+/// The reasons, those of operations that as many runs might settle in one line.
+fn in_words(reasons: &[Reason]) -> Vec<String> {
+    let mut inconclusive = HashMap::new();
+    for reason in reasons {
+        if let Reason::Inconclusive { runs_needed, .. } = reason {
+            *inconclusive.entry(*runs_needed).or_insert(0) += 1;
+        }
+    }
+    let in_words = reasons.iter().filter_map(|reason| {
+        Some(match reason {
+            Reason::Missing { .. } => format!("{reason} (--allow-missing lets it pass)"),
+            Reason::MeanAlone { .. } => {
+                format!("{reason} (--strict fails on it, --metric mean judges it)")
+            }
+            Reason::Inconclusive { runs_needed, .. } => match inconclusive.remove(runs_needed)? {
+                1 => reason.to_string(),
+                count => Reason::Inconclusive {
+                    operation: format!("{count} operations"),
+                    runs_needed: *runs_needed,
+                }
+                .to_string(),
+            },
+            _ => reason.to_string(),
+        })
+    });
+    in_words.collect()
+}
+
+/// Where a side comes from.
+#[derive(Serialize)]
+pub(crate) struct Source {
+    files: Vec<String>,
+    /// Runs of the operation that has most.
+    runs: usize,
+    revision: Option<String>,
+    build_profile: Option<String>,
+    created: Option<String>,
+}
+
+impl Source {
+    pub(crate) fn of(paths: &[PathBuf], profiles: &[Profile]) -> Self {
+        let runs = |profile: &Profile| {
+            let operations = profile.operations.iter();
+            operations
+                .map(|operation| operation.runs.len())
+                .max()
+                .unwrap_or(0)
+        };
+        let first = profiles.first();
+        let environment = first.map(|profile| &profile.environment);
+        Self {
+            files: paths
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect(),
+            runs: profiles.iter().map(runs).sum(),
+            revision: environment.and_then(|environment| environment.revision.clone()),
+            build_profile: environment.and_then(|environment| environment.build_profile.clone()),
+            created: first.and_then(|profile| profile.created.clone()),
+        }
+    }
+
+    /// In one line: files, runs, revision, build, time.
+    fn text(&self) -> String {
+        let files = match &self.files[..] {
+            [one] => one.clone(),
+            [first, others @ ..] => format!("{first} and {} more", others.len()),
+            [] => String::new(),
+        };
+        let runs = match self.runs {
+            1 => "1 run".to_owned(),
+            runs => format!("{runs} runs"),
+        };
+        let revision = self
+            .revision
+            .as_ref()
+            .map(|name| format!("revision {name}"));
+        let build = self
+            .build_profile
+            .as_ref()
+            .map(|name| format!("{name} build"));
+        let parts = [
+            Some(files),
+            Some(runs),
+            revision,
+            build,
+            self.created.clone(),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        parts.join(" · ")
+    }
+}
+
+/// The verdict on an operation, in one line.
+pub(super) fn said(report: &Report, operation: &OperationComparison) -> String {
+    let value = |value: Option<f64>| {
+        value.map_or_else(|| "none".to_owned(), |v| report.comparison.metric.text(v))
+    };
+    let mut said = format!(
+        "{}: {} to {}",
+        operation.change_type,
+        value(operation.judged.baseline_value),
+        value(operation.judged.current_value)
+    );
+    let test = operation.judged.interval.map(|_| {
+        let (interval, p) = (operation.judged.interval_text(), operation.judged.p_text());
+        format!("({interval}), p {p}")
+    });
+    let mut change = operation.judged.change_text();
+    if report.comparison.relative_to_common_shift && !change.is_empty() {
+        change += " relative to the common shift";
+    }
+    let parts = [
+        (", ", change),
+        (" ", test.unwrap_or_default()),
+        ("; ", operation.judged.note_text()),
+    ];
+    for (before, part) in parts.iter().filter(|(_, part)| !part.is_empty()) {
+        said.push_str(before);
+        said.push_str(part);
+    }
+    said
+}
+
+/// Prints a report.
+pub(crate) fn write(report: &Report, format: CompareFormat, out: &mut dyn Write) -> Result<()> {
+    match format {
+        CompareFormat::Table => crate::print::print(&report.page(), out)?,
+        CompareFormat::Json => crate::compare::json::write(report, out)?,
+        CompareFormat::Markdown => {
+            match report.gated {
+                true => writeln!(out, "### breakeven: {}\n", report.verdict.outcome)?,
+                false => writeln!(out, "### breakeven\n")?,
+            }
+            report.page().markdown(out)?;
+        }
+        CompareFormat::Github => crate::compare::github::write(report, out)?,
+        CompareFormat::Junit => crate::compare::junit::write(report, out)?,
+    }
+    Ok(out.flush()?)
+}

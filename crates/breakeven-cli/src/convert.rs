@@ -1,0 +1,133 @@
+//! `breakeven convert`: files of other tools as a profile, a profile in the format of another
+//! tool.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use breakeven_import::Format as Read;
+use breakeven_judge::export::{self, ExportError};
+use breakeven_profile::file;
+use breakeven_profile::profile::Profile;
+use clap::{Args, ValueEnum};
+
+use crate::cli::Format;
+use crate::compare::distinct;
+use crate::exit::Ending;
+use crate::input::{Input, with_flags};
+use crate::print::unless_closed;
+use crate::show::{self, Report};
+
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArgs {
+    /// Profile files, or files of other tools; each further file adds runs
+    #[arg(value_name = "FILE", required_unless_present = "list")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Format to write
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    pub(crate) to: ConvertFormat,
+
+    /// File to write; it is replaced in one step [default: -, the standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// List the formats that are read
+    #[arg(long, exclusive = true)]
+    pub(crate) list: bool,
+
+    #[command(flatten)]
+    pub(crate) input: crate::input::InputArgs,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConvertFormat {
+    /// A profile file
+    #[default]
+    Profile,
+    /// Trace of single calls, for Perfetto and chrome://tracing
+    Chrome,
+    /// For speedscope.app
+    Speedscope,
+    /// A line per call path, for the tools around flamegraph.pl
+    Collapsed,
+    /// Flame graph as SVG, for a browser
+    Flamegraph,
+    /// The tables of `breakeven show`
+    Markdown,
+    /// The figures of `breakeven show`
+    Csv,
+}
+
+pub(crate) fn run(args: &ConvertArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+    if args.list {
+        unless_closed(list(out))?;
+        return Ok(Ending::Done);
+    }
+    let target = args.output.as_deref();
+    let target = target.filter(|path| *path != Path::new("-"));
+    let inputs = distinct(&args.files)?;
+    if let Some(path) = target {
+        file::check_writable(path)?;
+        let itself = path.canonicalize();
+        if itself.is_ok_and(|itself| inputs.contains(&itself)) {
+            bail!(
+                "{}: is the profile itself; name another file",
+                path.display()
+            );
+        }
+    }
+    let profile = Profile::join(Input::new(&args.input, err).read_all(&args.files)?)?;
+    let files = args.files.iter().map(|file| file.display().to_string());
+    let files = files.collect::<Vec<_>>().join(", ");
+    let is_table = matches!(args.to, ConvertFormat::Markdown | ConvertFormat::Csv);
+    if is_table && profile.operations.is_empty() {
+        bail!(
+            "{files}: the profile holds no operations to make a table of; measure again, or give \
+             --to chrome for a timeline, --to collapsed for stacks"
+        );
+    }
+    let name = |error: anyhow::Error| {
+        let is_input = |error: &_| matches!(error, ExportError::Empty | ExportError::TooLong);
+        match (error.downcast_ref().is_some_and(is_input), target) {
+            (true, _) => error.context(files.clone()),
+            (false, Some(path)) => error.context(path.display().to_string()),
+            (false, None) => error,
+        }
+    };
+    match target {
+        Some(path) => file::replace(path, |file| write(profile, args.to, file).map_err(name))?,
+        None => write(profile, args.to, out).map_err(name)?,
+    }
+    Ok(Ending::Done)
+}
+
+fn write(profile: Profile, format: ConvertFormat, out: &mut dyn Write) -> Result<()> {
+    match format {
+        ConvertFormat::Profile => file::write_to(&profile, out)?,
+        ConvertFormat::Chrome => export::chrome::write(&profile, out)?,
+        ConvertFormat::Speedscope => export::speedscope::write(&profile, out)?,
+        ConvertFormat::Collapsed => export::collapsed::write(&profile, out)?,
+        ConvertFormat::Flamegraph => export::flamegraph::write(&profile, out)?,
+        ConvertFormat::Markdown => show(profile, Format::Markdown, out)?,
+        ConvertFormat::Csv => show(profile, Format::Csv, out)?,
+    }
+    Ok(())
+}
+
+/// What `breakeven show` prints.
+fn show(profile: Profile, format: Format, out: &mut dyn Write) -> Result<()> {
+    let report = Report::new(profile, None);
+    // Without budgets and notes nothing is said beside the tables.
+    show::write(&report, format, out, &mut io::sink())
+}
+
+fn list(out: &mut dyn Write) -> Result<()> {
+    let width = Read::all().map(|format| format.name().len()).max();
+    let width = width.unwrap_or_default();
+    for format in Read::all() {
+        let about = with_flags(format.about());
+        writeln!(out, "{:width$}  {about}", format.name())?;
+    }
+    Ok(())
+}

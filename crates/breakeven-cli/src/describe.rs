@@ -1,0 +1,43 @@
+//! What the arguments say of themselves: completions and pages of the manual.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use crate::cli::Cli;
+use crate::exit::Ending;
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell, as in: breakeven completions bash >
+    /// ~/.local/share/bash-completion/completions/breakeven
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// The folder to write breakeven.1, breakeven-profile.1 and so on to; it is created
+    /// if it is missing
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
+}
+
+pub(crate) fn completions(args: &CompletionsArgs, out: &mut dyn Write) -> Result<Ending> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "breakeven", &mut script);
+    out.write_all(&script)?;
+    Ok(Ending::Done)
+}
+
+pub(crate) fn man(args: &ManArgs, err: &mut dyn Write) -> Result<Ending> {
+    let folder = args.folder.display();
+    fs::create_dir_all(&args.folder).with_context(|| format!("cannot make the folder {folder}"))?;
+    clap_mangen::generate_to(Cli::command(), &args.folder)
+        .with_context(|| format!("cannot write the manual to {folder}"))?;
+    writeln!(err, "wrote the manual to {folder}")?;
+    Ok(Ending::Done)
+}

@@ -1,0 +1,218 @@
+//! `breakeven history`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::compare::args::part;
+use crate::input::InputArgs;
+
+#[derive(Debug, Args)]
+pub(crate) struct HistoryArgs {
+    /// The history's file
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "breakeven-history.db",
+        global = true
+    )]
+    pub(crate) history: PathBuf,
+
+    #[command(subcommand)]
+    pub(crate) command: HistoryCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HistoryCommand {
+    /// Add profiles: those of one commit and machine are the runs of one entry; the first
+    /// one begins the history
+    Add(AddArgs),
+    /// List the entries
+    List(ListArgs),
+    /// Show an operation's values over time, or a summary of all operations
+    Show(ShowSeriesArgs),
+    /// Find where the level of an operation changed, and which regressions are still
+    /// there
+    Changes(ChangesArgs),
+    /// Add a note to an entry, or accept what changed there
+    Annotate(AnnotateArgs),
+    /// Remove entries
+    Remove(RemoveArgs),
+    /// Write all values for another program, or an entry as a profile file
+    Export(ExportSeriesArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddArgs {
+    /// Profiles, or files of other tools
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// The commit that was measured [default: the profile's revision, else the commit that
+    /// git or the CI system tells]
+    #[arg(long, value_name = "COMMIT")]
+    pub(crate) at: Option<String>,
+
+    /// Its branch, or '' for none [default: as git or the CI system tells]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) branch: Option<String>,
+
+    /// When the commit was made, as in 2026-03-01T12:00:00Z: the series' order [default: as
+    /// git tells, else when the profile was measured]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) date: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+/// The series to look at.
+#[derive(Debug, Args)]
+pub(crate) struct BranchArgs {
+    /// The branch to look at; '' is that of detached checkouts [default: the one with the
+    /// most entries]
+    #[arg(long, value_name = "NAME", conflicts_with = "all_branches")]
+    pub(crate) branch: Option<String>,
+
+    /// Look at the entries of all branches as one series
+    #[arg(long)]
+    pub(crate) all_branches: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Only the entries of this branch; '' is that of detached checkouts
+    #[arg(long, value_name = "NAME")]
+    pub(crate) branch: Option<String>,
+
+    /// Format of the output
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: crate::cli::PageFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowSeriesArgs {
+    /// Operation to show [default: a summary of all]
+    pub(crate) operation: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) branch: BranchArgs,
+
+    #[command(flatten)]
+    pub(crate) sensitivity: SensitivityArgs,
+
+    /// Format of the output
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: crate::cli::PageFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SensitivityArgs {
+    /// Least change of a level that counts, as in 5% or 0.05
+    #[arg(long, value_name = "FRACTION", default_value = "5%", value_parser = part)]
+    pub(crate) threshold: f64,
+
+    /// Factor from which the newest one or two values alone are an alert
+    #[arg(long, value_name = "FACTOR", default_value = "1.5", value_parser = factor)]
+    pub(crate) factor: f64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ChangesArgs {
+    /// Only this operation
+    pub(crate) operation: Option<String>,
+
+    /// Only alerts: regressions that are still there and not accepted
+    #[arg(long)]
+    pub(crate) open: bool,
+
+    /// Exit with code 1 if there is an alert, or an operation failed in the newest entry
+    #[arg(long)]
+    pub(crate) gate: bool,
+
+    #[command(flatten)]
+    pub(crate) sensitivity: SensitivityArgs,
+
+    #[command(flatten)]
+    pub(crate) branch: BranchArgs,
+
+    /// Format of the output
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: crate::cli::PageFormat,
+}
+
+/// The entry that is meant.
+#[derive(Debug, Args)]
+pub(crate) struct EntryArgs {
+    /// The entry's number
+    #[arg(required_unless_present_any = ["at", "all"], conflicts_with = "at", value_parser = number)]
+    pub(crate) entry: Option<i64>,
+
+    /// The commit of the entry instead; its beginning is enough
+    #[arg(long, value_name = "COMMIT")]
+    pub(crate) at: Option<String>,
+
+    /// Every entry of that commit, if it has several
+    #[arg(long, requires = "at")]
+    pub(crate) all: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(allow_missing_positional = true)]
+pub(crate) struct AnnotateArgs {
+    #[command(flatten)]
+    pub(crate) entry: EntryArgs,
+
+    /// The note, one line
+    pub(crate) text: String,
+
+    /// Accept the regressions that began there: they are no longer alerts
+    #[arg(long)]
+    pub(crate) accept: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RemoveArgs {
+    #[command(flatten)]
+    pub(crate) entry: EntryArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportSeriesArgs {
+    /// The number of an entry to write as a profile file
+    #[arg(long, requires = "output", conflicts_with = "format")]
+    pub(crate) entry: Option<i64>,
+
+    /// Format of the values: a line or an object for each operation and entry
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: SeriesFormat,
+
+    #[command(flatten)]
+    pub(crate) branch: BranchArgs,
+
+    /// File to write; it is replaced in one step [default: the standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SeriesFormat {
+    /// A line for each value
+    #[default]
+    Csv,
+    /// An object for each series
+    Json,
+}
+
+/// The number of an entry.
+fn number(text: &str) -> Result<i64, String> {
+    let hint = "give the number of an entry, as `breakeven history list` has it (a commit: --at)";
+    text.parse().map_err(|_| hint.to_owned())
+}
+
+/// A factor above 1.
+pub(crate) fn factor(text: &str) -> Result<f64, String> {
+    let factor = text.trim().parse::<f64>().ok();
+    let factor = factor.filter(|factor| factor.is_finite() && *factor > 1.0);
+    factor.ok_or_else(|| "give a factor above 1, as in 1.5".to_owned())
+}

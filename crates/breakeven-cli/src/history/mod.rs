@@ -1,0 +1,281 @@
+//! `breakeven history`: what was measured over time.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use breakeven_history::{Added, At, Branches, Change, Entry, History, Loaded, Sensitivity};
+use breakeven_judge::Outcome;
+use breakeven_judge::page::clean;
+use breakeven_profile::file;
+use breakeven_profile::profile::Profile;
+
+use crate::compare::distinct;
+use crate::exit::Ending;
+use crate::history::args::{
+    AddArgs, AnnotateArgs, BranchArgs, ChangesArgs, EntryArgs, ExportSeriesArgs, HistoryArgs,
+    HistoryCommand, ListArgs, SensitivityArgs, SeriesFormat, ShowSeriesArgs,
+};
+use crate::history::page as print;
+use crate::history::page::{Between, Found};
+use crate::input::Input;
+use crate::print::unless_closed;
+
+pub(crate) mod args;
+mod data;
+mod found;
+pub(crate) mod git;
+pub(crate) mod page;
+
+pub(crate) fn run(args: &HistoryArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+    let path = &args.history;
+    match &args.command {
+        HistoryCommand::Add(args) => add(path, args, out, err),
+        HistoryCommand::List(args) => list(path, args, out),
+        HistoryCommand::Show(args) => show(path, args, out),
+        HistoryCommand::Changes(args) => changes(path, args, out),
+        HistoryCommand::Annotate(args) => annotate(path, args, out),
+        HistoryCommand::Remove(args) => {
+            let mut history = History::open(path)?;
+            let entries = named(&history, &args.entry)?;
+            history.remove(&entries)?;
+            each(out, "removed", &entries)
+        }
+        HistoryCommand::Export(args) => export(path, args, out),
+    }
+}
+
+/// Says what was done. It is done even if nobody is left to tell.
+fn done(out: &mut dyn Write, text: &str) -> Result<Ending> {
+    unless_closed(writeln!(out, "{}", clean(text)).map_err(Into::into))?;
+    Ok(Ending::Done)
+}
+
+/// Says what was done to each entry.
+fn each(out: &mut dyn Write, done_to: &str, entries: &[Entry]) -> Result<Ending> {
+    for entry in entries {
+        done(out, &format!("{done_to} {}", print::named(entry)))?;
+    }
+    Ok(Ending::Done)
+}
+
+/// The entries that are meant: one, unless all of a commit are asked for.
+fn named(history: &History, args: &EntryArgs) -> Result<Vec<Entry>> {
+    let mut entries = history.entries(&Branches::All)?;
+    let commit = args.at.as_deref().filter(|commit| !commit.is_empty());
+    entries.retain(|entry| match (commit, &entry.commit) {
+        (Some(begin), Some(commit)) => commit.starts_with(begin),
+        (Some(_), None) => false,
+        (None, _) => args.entry == Some(entry.id),
+    });
+    let list = "`breakeven history list`";
+    match (entries.len(), commit) {
+        (0, _) => bail!("there is no such entry in the history; {list} names all"),
+        (count @ 2.., Some(commit)) if !args.all => bail!(
+            "{commit:?} names {count} entries, which {list} shows; give the number of one, or --all"
+        ),
+        _ => Ok(entries),
+    }
+}
+
+fn add(path: &Path, args: &AddArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+    distinct(&args.files)?;
+    // All are read before the first is added: a file that cannot be read adds nothing.
+    let mut input = Input::new(&args.input, err);
+    let mut additions: Vec<(String, At, Profile)> = Vec::new();
+    for file in &args.files {
+        let entries = input.read_history(file)?;
+        let is_history = entries.len() > 1;
+        let file = file.display().to_string();
+        for entry in entries {
+            let profile = entry.profile;
+            let known = entry.commit.or(profile.environment.revision.clone());
+            let commit = args.at.clone().or(known).or_else(git::commit);
+            // Runs of one commit on one machine are one entry.
+            let same = additions.iter_mut().find(|(_, at, other)| {
+                let differences = other.environment.differences(&profile.environment);
+                !is_history && at.commit == commit && differences.is_empty()
+            });
+            if let Some((files, _, joined)) = same {
+                *files = format!("{files}, {file}");
+                *joined = Profile::join([std::mem::take(joined), profile])?;
+                continue;
+            }
+            let time = args.date.clone().or(entry.date);
+            let branch = args.branch.clone().or(entry.branch).or_else(git::branch);
+            let at = At {
+                time: time.or_else(|| commit.as_deref().and_then(git::time)),
+                branch: branch.filter(|branch| !branch.is_empty()),
+                commit,
+            };
+            additions.push((file.clone(), at, profile));
+        }
+    }
+    let mut history = History::create(path)?;
+    for (file, at, profile) in additions {
+        let of = at
+            .commit
+            .as_deref()
+            .map_or_else(String::new, |commit| format!(" of {commit}"));
+        let text = match history.add(&profile, &at)? {
+            Added::New(entry) => {
+                let count = profile.operations.len();
+                format!("{file}: added as entry {entry}{of}, {count} operation(s)")
+            }
+            Added::Known(entry) => format!("{file}: is there already as entry {entry}"),
+        };
+        done(out, &text)?;
+    }
+    Ok(Ending::Done)
+}
+
+/// The branch of that name; an empty one is that of detached checkouts.
+fn branch(name: &str) -> Branches {
+    Branches::Of(Some(name.to_owned()).filter(|name| !name.is_empty()))
+}
+
+/// The entries and series that are looked at; an error if there are none.
+fn load(history: &History, args: &BranchArgs) -> Result<Loaded> {
+    let branches = match (&args.branch, args.all_branches) {
+        (Some(name), _) => branch(name),
+        (None, true) => Branches::All,
+        (None, false) => history.main_branch()?,
+    };
+    let loaded = history.load(&branches)?;
+    if loaded.entries.is_empty() {
+        let path = history.path().display();
+        match &args.branch {
+            Some(branch) => bail!(
+                "{path}: there are no entries of the branch {branch:?}; `breakeven history list` shows all"
+            ),
+            None => bail!("{path}: the history is empty; `breakeven history add` adds profiles"),
+        }
+    }
+    Ok(loaded)
+}
+
+/// Keeps the series of one operation.
+fn only(loaded: &mut Loaded, operation: Option<&str>) -> Result<()> {
+    let Some(operation) = operation else {
+        return Ok(());
+    };
+    let names = || loaded.series.iter().map(|series| series.operation.as_str());
+    if !names().any(|name| name == operation) {
+        let hint = crate::cli::similar(operation, names());
+        bail!(
+            "there is no operation {operation:?} in the history; {hint}`breakeven history show` names all"
+        );
+    }
+    loaded.series.retain(|series| series.operation == operation);
+    Ok(())
+}
+
+fn list(path: &Path, args: &ListArgs, out: &mut dyn Write) -> Result<Ending> {
+    let history = History::open(path)?;
+    let entries = history.entries(&args.branch.as_deref().map_or(Branches::All, branch))?;
+    unless_closed(print::entries(&entries, args.format, out))?;
+    Ok(Ending::Done)
+}
+
+fn sensitivity(args: &SensitivityArgs) -> Sensitivity {
+    Sensitivity {
+        threshold: args.threshold,
+        factor: args.factor,
+    }
+}
+
+fn show(path: &Path, args: &ShowSeriesArgs, out: &mut dyn Write) -> Result<Ending> {
+    let history = History::open(path)?;
+    let mut loaded = load(&history, &args.branch)?;
+    only(&mut loaded, args.operation.as_deref())?;
+    let changes = breakeven_history::changes(&loaded, &sensitivity(&args.sensitivity));
+    let found = Found::new(&loaded, changes);
+    unless_closed(match args.operation {
+        Some(_) => print::series(&found, args.format, out),
+        None => print::overview(&found, args.format, out),
+    })?;
+    Ok(Ending::Done)
+}
+
+fn changes(path: &Path, args: &ChangesArgs, out: &mut dyn Write) -> Result<Ending> {
+    let history = History::open(path)?;
+    let mut loaded = load(&history, &args.branch)?;
+    only(&mut loaded, args.operation.as_deref())?;
+    let mut changes = breakeven_history::changes(&loaded, &sensitivity(&args.sensitivity));
+    let mut failed = history.failed(&loaded.entries)?;
+    let asked = |name: &String| args.operation.as_ref().is_none_or(|asked| asked == name);
+    failed.retain(|failed| asked(&failed.operation.name));
+    let passed = failed.is_empty() && !changes.iter().any(Change::is_alert);
+    changes.retain(|change| change.is_alert() || !args.open);
+    let mut found = Found::new(&loaded, changes);
+    found.failed = failed;
+    // What changed many operations lies between the same two entries.
+    let mut known: HashMap<(usize, usize), Between> = HashMap::new();
+    for change in &found.changes {
+        let ends = (change.before.entry, change.after.entry);
+        let between = match known.get(&ends) {
+            Some(known) => known.clone(),
+            None => between(&history, &loaded, change)?,
+        };
+        known.insert(ends, between.clone());
+        found.between.push(between);
+    }
+    unless_closed(print::changes(&found, args.format, out))?;
+    Ok(Ending::Judged(match passed || !args.gate {
+        true => Outcome::Passed,
+        false => Outcome::Failed,
+    }))
+}
+
+/// What lies between the last value of the old level and the first of the new one.
+fn between(history: &History, loaded: &Loaded, change: &Change) -> Result<Between> {
+    let (old, new) = (loaded.entry(&change.before), loaded.entry(&change.after));
+    let commits = match (&old.commit, &new.commit) {
+        (Some(old), Some(new)) => git::between(old, new),
+        _ => None,
+    };
+    let environments = [old, new].map(|entry| history.profile(entry.id));
+    let [old, new] = environments;
+    let differences = old?.environment.differences(&new?.environment);
+    let (commits, more) = commits.unwrap_or_default();
+    Ok(Between {
+        commits,
+        more,
+        // A revision is the commit, which is told already.
+        environment: (differences.into_iter())
+            .filter(|each| each.part != breakeven_profile::profile::Part::Revision)
+            .map(|each| format!("{}: {} → {}", each.part, each.first, each.second))
+            .collect(),
+    })
+}
+
+fn annotate(path: &Path, args: &AnnotateArgs, out: &mut dyn Write) -> Result<Ending> {
+    let mut history = History::open(path)?;
+    let entries = named(&history, &args.entry)?;
+    if args.text.trim().is_empty() {
+        bail!("the note is empty; give a text");
+    }
+    history.annotate(&entries, &args.text, args.accept)?;
+    let verb = if args.accept { "accepted" } else { "annotated" };
+    each(out, verb, &entries)
+}
+
+fn export(path: &Path, args: &ExportSeriesArgs, out: &mut dyn Write) -> Result<Ending> {
+    let history = History::open(path)?;
+    if let (Some(entry), Some(output)) = (args.entry, &args.output) {
+        file::check_writable(output)?;
+        file::write(&history.profile(entry)?, output)?;
+        return Ok(Ending::Done);
+    }
+    let loaded = load(&history, &args.branch)?;
+    let write = |out: &mut dyn Write| match args.format {
+        SeriesFormat::Csv => print::values_csv(&loaded, out),
+        SeriesFormat::Json => print::values_json(&loaded, out),
+    };
+    match &args.output {
+        Some(output) => file::replace(output, |file| write(file))?,
+        None => unless_closed(write(out))?,
+    }
+    Ok(Ending::Done)
+}

@@ -1,0 +1,123 @@
+//! Profiles that commands read, of this program or other tools, and how they are to be read.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Error, Result};
+use breakeven_import::{Columns, Entry, Format, Imported, Options};
+use breakeven_judge::Limits;
+use breakeven_judge::page::clean;
+use breakeven_profile::profile::Profile;
+use clap::Args;
+
+use crate::cli::similar;
+
+#[derive(Debug, Default, Args)]
+pub(crate) struct InputArgs {
+    /// Format of the files, where their content does not tell it; `breakeven convert --list`
+    /// names all
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    pub(crate) from: Option<Format>,
+
+    /// What the columns of a CSV file or the keys of JSON lines are, as in
+    /// name=case,time=wall,unit=ms,run=process (also device= and size=)
+    #[arg(long, value_name = "name=…,time=…")]
+    pub(crate) columns: Option<Columns>,
+
+    /// What the counts of collapsed stacks count: ns, us, ms, s, or samples at a rate, as
+    /// in 99hz
+    #[arg(long, value_name = "UNIT", value_parser = unit)]
+    pub(crate) unit: Option<f64>,
+}
+
+impl InputArgs {
+    /// How files are to be read.
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            from: self.from,
+            columns: self.columns.clone(),
+            count_ns: self.unit,
+        }
+    }
+}
+
+fn unit(text: &str) -> Result<f64, String> {
+    breakeven_import::count_ns(text).ok_or_else(|| {
+        "there is no such unit; give ns, us, ms, s, or a rate such as 99hz".to_owned()
+    })
+}
+
+fn format(text: &str) -> Result<Format, String> {
+    Format::named(text).ok_or_else(|| {
+        let names = || Format::all().map(Format::name);
+        let hint = similar(text, names());
+        let names: Vec<&str> = names().collect();
+        format!(
+            "there is no such format; {hint}there are {}",
+            names.join(", ")
+        )
+    })
+}
+
+/// What a library says of a file, with the flags that give what it asks for.
+pub(crate) fn with_flags(text: &str) -> String {
+    text.replace("name the columns", "name the columns (--columns)")
+        .replace("name the format", "name the format (--from)")
+        .replace("give the unit", "give the unit (--unit)")
+}
+
+/// Reads profiles, and tells what their readers should know of them.
+pub(crate) struct Input<'a> {
+    options: Options,
+    err: &'a mut dyn Write,
+}
+
+impl<'a> Input<'a> {
+    pub(crate) fn new(args: &InputArgs, err: &'a mut dyn Write) -> Self {
+        let options = args.options();
+        Self { options, err }
+    }
+
+    pub(crate) fn read(&mut self, path: &Path) -> Result<Profile> {
+        Ok(self.imported(path)?.profile)
+    }
+
+    fn imported(&mut self, path: &Path) -> Result<Imported> {
+        let imported = breakeven_import::read(path, &self.options)
+            .map_err(|error| Error::msg(with_flags(&error.to_string())))?;
+        for note in &imported.notes {
+            let text = format!("note: {}: {note}", path.display());
+            // Nobody may be left to tell.
+            let _ = writeln!(self.err, "{}", clean(&text));
+        }
+        Ok(imported)
+    }
+
+    pub(crate) fn read_all(&mut self, paths: &[PathBuf]) -> Result<Vec<Profile>> {
+        paths.iter().map(|path| self.read(path)).collect()
+    }
+
+    /// The measurements in a file, oldest first: of one that keeps a history all of it.
+    pub(crate) fn read_history(&mut self, path: &Path) -> Result<Vec<Entry>> {
+        let imported = self.imported(path)?;
+        Ok(match imported.history.is_empty() {
+            false => imported.history,
+            true => vec![Entry {
+                profile: imported.profile,
+                commit: None,
+                branch: None,
+                date: None,
+            }],
+        })
+    }
+}
+
+/// The limits of a budget file.
+pub(crate) fn limits(path: Option<&Path>) -> Result<Option<Limits>> {
+    let Some(path) = path else { return Ok(None) };
+    let name = path.display();
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the budget file {name}"))?;
+    let limits = Limits::from_toml(&text).with_context(|| format!("budget file {name}"))?;
+    Ok(Some(limits))
+}

@@ -1,0 +1,85 @@
+//! What may be typed behind `breakeven monitor`.
+
+use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub(crate) struct MonitorArgs {
+    /// Time between two readings: 0.1 s to 60 s
+    #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = interval)]
+    pub(crate) interval: Duration,
+
+    /// Print one view, of two readings one interval apart, and exit
+    #[arg(long)]
+    pub(crate) once: bool,
+
+    /// Format of --once
+    #[arg(long, value_enum, default_value_t, requires = "once")]
+    pub(crate) format: crate::cli::TableFormat,
+
+    /// Show this program in full: it publishes its figures if it uses breakeven and has
+    /// BREAKEVEN_MONITOR=1 in its environment
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "serve")]
+    pub(crate) attach: Option<u32>,
+
+    /// Serve the figures as OpenMetrics at http://ADDRESS/metrics, for Prometheus. A port
+    /// alone is one of 127.0.0.1
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        num_args = 0..=1,
+        default_missing_value = "127.0.0.1:9400",
+        value_parser = address,
+        conflicts_with = "once"
+    )]
+    pub(crate) serve: Option<SocketAddr>,
+
+    #[command(flatten)]
+    pub(crate) record: RecordArgs,
+
+    /// The command during which the load is recorded
+    #[arg(last = true, value_name = "CMD", requires = "record")]
+    pub(crate) command: Vec<OsString>,
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let interval = crate::cli::time(text)?;
+    let is_usual = (Duration::from_millis(100)..=Duration::from_secs(60)).contains(&interval);
+    is_usual
+        .then_some(interval)
+        .ok_or_else(|| "give 0.1 s to 60 s".to_owned())
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.parse().map(|port| (Ipv4Addr::LOCALHOST, port).into());
+    port.or_else(|_| text.parse())
+        .map_err(|_| "give an IP address and a port, such as 127.0.0.1:9400, or a port".to_owned())
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecordArgs {
+    /// Write the load to a profile file, until Ctrl-C, for --duration, or while the command
+    /// behind -- runs
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["once", "serve"])]
+    pub(crate) record: Option<PathBuf>,
+
+    /// Record for so long, as in 30s; with a command at most so long
+    #[arg(long, value_name = "TIME", requires = "record", value_parser = duration)]
+    pub(crate) duration: Option<Duration>,
+
+    /// The profile that the command writes, or another tool's file: it is put into the
+    /// recorded file, with the load
+    #[arg(long, value_name = "FILE", requires_all = ["record", "command"])]
+    pub(crate) profile: Option<PathBuf>,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let duration = crate::cli::time(text)?;
+    (!duration.is_zero())
+        .then_some(duration)
+        .ok_or_else(|| "give a time above zero, as in 30s".to_owned())
+}

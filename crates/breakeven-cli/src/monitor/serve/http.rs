@@ -1,0 +1,197 @@
+//! The HTTP server: one thread, a bounded number of connections, each of bounded size
+//! and life.
+
+use std::convert::Infallible;
+use std::future::ready;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use thiserror::Error;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{sleep, timeout};
+
+use super::published::Published;
+use crate::monitor::metrics::Format;
+
+/// Connections at once; those beyond wait in the system's queue.
+const MOST_CONNECTIONS: usize = 1100;
+
+/// Files that the process has open beside its connections.
+const OTHER_FILES: usize = 64;
+
+/// For how long a request's head may take to arrive, and a connection be idle.
+const HEAD_WITHIN: Duration = Duration::from_secs(5);
+
+/// After this a connection gets no further request: a reader that takes nothing, or a
+/// byte now and then, does not hold its place.
+const LIFETIME: Duration = Duration::from_secs(60);
+
+/// For how long an answer that has begun may go on after that, or after Ctrl-C.
+const LAST_ANSWER: Duration = Duration::from_secs(3);
+
+/// The longest head of a request: hyper's least.
+const BUFFER: usize = 8192;
+
+/// Why the server cannot start.
+#[derive(Debug, Error)]
+pub(super) enum ListenError {
+    #[error(
+        "{address} is in use: another program listens there; end it, or give another port, \
+         such as --serve {ip}:{next}",
+        ip = address.ip(),
+        next = address.port().checked_add(1).unwrap_or(9400)
+    )]
+    InUse { address: SocketAddr },
+    #[error(
+        "{address}: not an address of this machine; 127.0.0.1 is for this machine alone, \
+         0.0.0.0 for every network that it is on"
+    )]
+    NotHere { address: SocketAddr },
+    #[error("{address}: {source}; give a port from 1024 on, such as 127.0.0.1:9400")]
+    Other {
+        address: SocketAddr,
+        source: io::Error,
+    },
+}
+
+/// Begins to listen. The address is the one given, or for port 0 the one that was found.
+pub(super) fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ListenError> {
+    let listener = || {
+        let socket = match address {
+            SocketAddr::V4(_) => TcpSocket::new_v4()?,
+            SocketAddr::V6(_) => TcpSocket::new_v6()?,
+        };
+        // Connections of a server that has just ended are no reason to refuse. On Windows
+        // the option would let two programs listen at once.
+        #[cfg(unix)]
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        let listener = socket.listen(1024)?;
+        let address = listener.local_addr()?;
+        Ok((listener, address))
+    };
+    listener().map_err(|source: io::Error| match source.kind() {
+        io::ErrorKind::AddrInUse => ListenError::InUse { address },
+        io::ErrorKind::AddrNotAvailable => ListenError::NotHere { address },
+        _ => ListenError::Other { address, source },
+    })
+}
+
+/// How many connections there may be at once: [`MOST_CONNECTIONS`], or as many as the
+/// system lets this process have files.
+pub(super) fn most_connections() -> usize {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit, setrlimit};
+        let wanted = (MOST_CONNECTIONS + OTHER_FILES) as u64;
+        let mut limit = getrlimit(Resource::Nofile);
+        if limit.current.is_some_and(|current| current < wanted) {
+            let raised = limit.maximum.map_or(wanted, |most| most.min(wanted));
+            limit.current = Some(raised.max(limit.current.unwrap_or(0)));
+            // Where it cannot be raised the bound below is what there is.
+            let _ = setrlimit(Resource::Nofile, limit);
+        }
+        let files = getrlimit(Resource::Nofile).current;
+        let files = files.and_then(|files| usize::try_from(files).ok());
+        let room = files.map_or(MOST_CONNECTIONS, |files| files.saturating_sub(OTHER_FILES));
+        room.clamp(1, MOST_CONNECTIONS)
+    }
+    #[cfg(not(unix))]
+    MOST_CONNECTIONS
+}
+
+/// Answers until it is stopped, and then ends the answers that were begun.
+pub(super) async fn serve(
+    listener: TcpListener,
+    published: Published,
+    most: usize,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let places = Arc::new(Semaphore::new(most));
+    loop {
+        let place = Arc::clone(&places).acquire_owned();
+        let accepted = async {
+            let place = place.await;
+            (place, listener.accept().await)
+        };
+        let (place, accepted) = tokio::select! {
+            _ = stopped.wait_for(|stopped| *stopped) => break,
+            accepted = accepted => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let connection = connection(stream, published.clone(), stopped.clone());
+                tokio::spawn(async move {
+                    let _place = place;
+                    connection.await;
+                });
+            }
+            // Out of files or memory, or the client was gone: the next one may do better.
+            Err(_) => sleep(Duration::from_millis(20)).await,
+        }
+    }
+    drop(listener);
+    let most = u32::try_from(most).unwrap_or(u32::MAX);
+    // Whoever has not taken its answer by then does not get it.
+    let _ = timeout(LAST_ANSWER, places.acquire_many(most)).await;
+}
+
+async fn connection(stream: TcpStream, published: Published, mut stopped: watch::Receiver<bool>) {
+    let answer = service_fn(|request: Request<Incoming>| {
+        ready(Ok::<_, Infallible>(answer(&request, &published)))
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_WITHIN)
+        .max_buf_size(BUFFER)
+        .serve_connection(TokioIo::new(stream), answer);
+    let mut connection = pin!(connection);
+    tokio::select! {
+        // Whatever ended it, the client's side knows or is gone.
+        _ = connection.as_mut() => return,
+        () = sleep(LIFETIME) => {}
+        _ = stopped.wait_for(|stopped| *stopped) => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    let _ = timeout(LAST_ANSWER, connection).await;
+}
+
+fn answer(request: &Request<Incoming>, published: &Published) -> Response<Full<Bytes>> {
+    if request.uri().path() != "/metrics" {
+        return says(StatusCode::NOT_FOUND, "the metrics are at /metrics\n");
+    }
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        let mut refusal = says(StatusCode::METHOD_NOT_ALLOWED, "use GET or HEAD\n");
+        let allowed = HeaderValue::from_static("GET, HEAD");
+        refusal.headers_mut().insert(ALLOW, allowed);
+        return refusal;
+    }
+    let accept = request.headers().get_all(ACCEPT).iter();
+    let accept: Vec<&str> = accept.filter_map(|value| value.to_str().ok()).collect();
+    let format = Format::accepted(&accept.join(","));
+    let mut page = Response::new(Full::new(published.newest().in_format(format)));
+    let headers = page.headers_mut();
+    let content_type = HeaderValue::from_static(format.content_type());
+    headers.insert(CONTENT_TYPE, content_type);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    page
+}
+
+fn says(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
+    *response.status_mut() = status;
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, plain);
+    response
+}

@@ -1,0 +1,143 @@
+//! `breakeven plan --chain`: where each stage of a chain should run.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use breakeven::plan::{ChainCosts, Evidence, Machine};
+use breakeven::{Costs, Stages, Tensor};
+
+use super::{described, this_machine};
+use crate::engine::session::detect;
+use crate::engine::suite::{Chained, with_operator};
+use crate::exit::Ending;
+use crate::plan::args::PlanArgs;
+use crate::plan::page::{ChainPlan, write_chain};
+
+pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+    let chained = Chained::new(&args.chain, args.size, args.tasks.unwrap_or(1))?;
+    let (costs, warning) = Costs::open_default();
+    if let Some(warning) = warning {
+        let _ = writeln!(err, "warning: {warning}");
+    }
+    let elsewhere = args.hardware.as_deref().map(described).transpose()?;
+    let found = detect(super::TIMEOUT_S, "interrupted")?;
+    let machine = this_machine(&found, args.device.as_deref())?;
+    let costs = Arc::new(costs);
+    if args.measure {
+        measure(&chained, &machine, &costs)?;
+    }
+    let inputs: Vec<&[usize]> = chained.inputs.iter().map(Tensor::shape).collect();
+    let here = with_operator!(&chained.made, chain => {
+        let alone = Stages::one(Arc::clone(chain));
+        let stages = chain.stages().unwrap_or(&alone);
+        let separate = of_chain(&costs, stages, &inputs, &machine);
+        let fused = stages.fused().map(|fused| of_chain(&costs, fused, &inputs, &machine));
+        let fused = fused.filter(|fused| is_faster(fused, &separate));
+        fused.unwrap_or(separate)
+    });
+    let names = args.chain.join(", ");
+    let plan = |name: &str, machine: &Machine, costs: &ChainCosts, notes: Vec<String>| {
+        let placement = costs.place().with_context(|| {
+            let missing = costs
+                .stages
+                .iter()
+                .filter(|stage| stage.times.iter().all(Option::is_none));
+            let missing: Vec<&str> = missing.map(|stage| stage.name.as_str()).collect();
+            format!(
+                "no time is known of {} on {name}; --measure runs the chain on this machine",
+                missing.join(", ")
+            )
+        })?;
+        Ok::<_, anyhow::Error>(ChainPlan {
+            machine: name.to_owned(),
+            machine_is: machine.to_string(),
+            chain: names.clone(),
+            input: chained.text.clone(),
+            placement,
+            notes,
+        })
+    };
+    let mut plans = Vec::new();
+    if elsewhere.is_none() || args.compare {
+        let no_gpu = machine.gpus.is_empty().then(|| NO_GPU.to_owned());
+        let notes = no_gpu.into_iter().collect();
+        let mut plan = plan("this machine", &machine, &here, notes)?;
+        if plan.placement.evidence() == Evidence::Heuristic && !machine.gpus.is_empty() {
+            plan.notes.push(GUESSED.to_owned());
+        }
+        plans.push(plan);
+    }
+    if let Some((name, described)) = &elsewhere {
+        let there = here.on(described, machine.cores);
+        let note = "the stages' times there follow from those on this CPU and from the rates of \
+                    the description";
+        let mut all = vec![note.to_owned()];
+        all.extend(described.gpus.iter().filter_map(super::unknown_rates));
+        plans.push(plan(name, described, &there, all)?);
+    }
+    write_chain(&plans, args.format, out)?;
+    Ok(Ending::Done)
+}
+
+/// True where a form of the chain with neighbours in one was measured to be faster.
+fn is_faster(fused: &ChainCosts, separate: &ChainCosts) -> bool {
+    let [Some(fused), Some(separate)] = [fused, separate].map(ChainCosts::place) else {
+        return false;
+    };
+    let is_measured = fused.stages.iter().all(|stage| stage.time.observations > 0);
+    is_measured && fused.predicted_ns < separate.predicted_ns
+}
+
+const GUESSED: &str = "a heuristic time follows from the peaks of its device, which a stage may \
+                       miss by far; --measure runs the chain here";
+
+const NO_GPU: &str = "there is no GPU to use here; `breakeven devices` says why, and \
+                      `--device gpu` takes a software GPU too";
+
+fn of_chain(costs: &Costs, stages: &Stages, inputs: &[&[usize]], machine: &Machine) -> ChainCosts {
+    let names: Vec<&str> = machine.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
+    for gpu in &machine.gpus {
+        if let Some(driver) = gpu.driver.known() {
+            costs.declare_driver(&gpu.name, driver);
+        }
+    }
+    let has_form = |_: usize, place: usize| {
+        #[cfg(feature = "gpu")]
+        return stages
+            .iter()
+            .nth(place)
+            .is_some_and(|stage| stage.device().is_some());
+        #[cfg(not(feature = "gpu"))]
+        return place < stages.iter().len();
+    };
+    costs.of_chain(stages, inputs, &names, machine.cores, has_form)
+}
+
+/// Runs the chain until every device was measured, and keeps what was learned.
+#[cfg(feature = "gpu")]
+fn measure(chained: &Chained, machine: &Machine, costs: &Arc<Costs>) -> Result<()> {
+    use breakeven::execute::{RayonCpu, StrategyManager};
+
+    /// Runs for each device: three that are kept, and one for compilation.
+    const RUNS: usize = 4;
+
+    let cpu = Arc::new(RayonCpu::current());
+    let Some((first, others)) = machine.gpus.split_first() else {
+        bail!("{NO_GPU}");
+    };
+    let mut manager = StrategyManager::new(cpu, Arc::new(super::open(first)?));
+    for gpu in others {
+        manager = manager.with_gpu(Arc::new(super::open(gpu)?));
+    }
+    let manager = manager.allow_software_gpu().with_costs(Arc::clone(costs));
+    for _ in 0..RUNS * (1 + machine.gpus.len()) {
+        with_operator!(&chained.made, chain => manager.run(&**chain, &chained.inputs).map(drop))?;
+    }
+    Ok(costs.save()?)
+}
+
+#[cfg(not(feature = "gpu"))]
+fn measure(_: &Chained, _: &Machine, _: &Arc<Costs>) -> Result<()> {
+    bail!("this build has no GPU code: install with the default features to measure a chain")
+}

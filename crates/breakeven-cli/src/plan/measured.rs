@@ -1,0 +1,111 @@
+//! What was measured of an operation on this machine.
+
+use std::io::Write;
+use std::time::SystemTime;
+
+use anyhow::Result;
+use breakeven::plan::{GpuSpec, Machine, OperationCosts};
+use breakeven::{Costs, WorkloadProfile};
+use breakeven_profile::unit;
+
+/// The cost model, and the operation that is asked for.
+pub(super) struct Measured {
+    operation: String,
+    costs: Costs,
+}
+
+impl Measured {
+    /// Opens this user's model; one that cannot be read is a warning.
+    pub(super) fn open(operation: &str, err: &mut dyn Write) -> Self {
+        let (costs, warning) = Costs::open_default();
+        if let Some(warning) = warning {
+            // Nobody may be left to tell.
+            let _ = writeln!(err, "warning: {warning}");
+        }
+        Self {
+            operation: operation.to_owned(),
+            costs,
+        }
+    }
+
+    /// Forgets the operation, in the file too. What came of it, in a sentence.
+    pub(super) fn forget(&self) -> Result<String> {
+        let known = !self.costs.sizes(&self.operation).is_empty();
+        self.costs.forget(&self.operation, SystemTime::now());
+        self.costs.save()?;
+        Ok(match known {
+            true => format!("what was measured of {:?} is forgotten", self.operation),
+            false => format!("nothing was known of {:?}", self.operation),
+        })
+    }
+
+    /// The size of task that was measured, where it is one, and not the workload's.
+    pub(super) fn only_size(&self, workload: &WorkloadProfile) -> Option<usize> {
+        let sizes = self.costs.sizes(&self.operation);
+        let [size] = sizes[..] else { return None };
+        // The workload's tasks are of that size: sizes are powers of two.
+        let is_same = workload.memory_per_task.checked_ilog2() == size.checked_ilog2();
+        (!is_same).then_some(size)
+    }
+
+    /// GPUs of the operation that no driver knows: [`Costs::slots`].
+    pub(super) fn slots(&self) -> Vec<GpuSpec> {
+        self.costs.slots(&self.operation)
+    }
+
+    pub(super) fn lookup(&self, workload: &WorkloadProfile, machine: &Machine) -> OperationCosts {
+        for gpu in &machine.gpus {
+            if let Some(driver) = gpu.driver.known() {
+                self.costs.declare_driver(&gpu.name, driver);
+            }
+        }
+        let gpus: Vec<&str> = machine.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
+        let (operation, memory) = (&self.operation, workload.memory_per_task);
+        let mut costs = self.costs.lookup(operation, memory, &gpus, machine.cores);
+        // A slot of `breakeven run` starts a process for as many inputs as it was given before.
+        for (known, gpu) in costs.gpus.iter_mut().zip(&gpus) {
+            if let Some(cost) = known.cost.as_mut().filter(|_| gpu.starts_with("gpu:")) {
+                cost.per_task_ns += cost.fixed_ns / cost.most.max(1) as f64;
+                cost.fixed_ns = 0.0;
+            }
+        }
+        costs
+    }
+
+    /// That nothing is known, and of which sizes something is.
+    pub(super) fn nothing_known(&self, workload: &WorkloadProfile) -> String {
+        let sizes = self.costs.sizes(&self.operation);
+        if sizes.is_empty() {
+            return format!("nothing was measured of {:?} here", self.operation);
+        }
+        let bytes = |size: &usize| unit::bytes(*size as u64);
+        let sizes: Vec<String> = sizes.iter().map(bytes).collect();
+        format!(
+            "{:?} was not measured here at {} per task; it was at {} and a little more",
+            self.operation,
+            unit::bytes(workload.memory_per_task as u64),
+            sizes.join(", ")
+        )
+    }
+
+    /// That nothing is known of it on that GPU.
+    pub(super) fn not_on(&self, gpu: &str) -> String {
+        let operation = &self.operation;
+        format!("{operation:?} was not measured on {gpu}, which has no part in the times")
+    }
+
+    /// Time of a task on one worker of this machine, ns, by which a described machine is
+    /// judged; and what is to be said of that.
+    pub(super) fn task_time(&self, workload: &WorkloadProfile) -> (Option<f64>, String) {
+        let (operation, memory) = (&self.operation, workload.memory_per_task);
+        let known = self.costs.lookup(operation, memory, &[""; 0], 1);
+        let time = known.cpu.map(|cpu| cpu.per_task_ns).filter(|ns| *ns > 0.0);
+        let note = time.map(unit::time).map(|time| {
+            format!(
+                "a task of {operation:?} takes {time} on a core of this machine, and is taken to \
+                 do so there"
+            )
+        });
+        (time, note.unwrap_or_else(|| self.nothing_known(workload)))
+    }
+}

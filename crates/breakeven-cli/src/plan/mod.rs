@@ -1,0 +1,278 @@
+//! `breakeven plan`: where a batch would run, here or on a machine that was
+//! described, and why.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use breakeven::WorkloadProfile;
+use breakeven::execute::{measure_power, ordered_prices, ordered_strategy, read_prices};
+use breakeven::hardware::{HardwareCapabilities, as_planned, gpu_spec};
+use breakeven::plan::{
+    Basis, ExecutionStrategy, Goal, GpuCosts, GpuSpec, Machine, Objective, OperationCosts, Prices,
+    ProfilingHeuristics, Resource, costs_from_rates, decide_by, decide_for,
+};
+use measured::Measured;
+
+use crate::engine::devices;
+use crate::engine::session::{self, detect};
+use crate::exit::Ending;
+use crate::plan::args::PlanArgs;
+use crate::plan::page::{Comparison, Plan, write_comparison, write_plan};
+
+pub(crate) mod args;
+mod chain;
+mod measured;
+pub(crate) mod page;
+
+/// The name of the preset that splits where no stage decides.
+const HYBRID_FIRST: &str = "hybrid-first";
+
+/// Seconds after which a driver that does not answer counts as hung.
+pub(super) const TIMEOUT_S: u32 = 60;
+
+pub(crate) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+    if !args.chain.is_empty() {
+        return chain::run(args, out, err);
+    }
+    let operation = args.operation.as_deref();
+    let measured = operation.map(|operation| Measured::open(operation, err));
+    let forgotten = match &measured {
+        Some(measured) if args.forget => Some(measured.forget()?),
+        _ => None,
+    };
+    let Some(tasks) = args.tasks else {
+        writeln!(out, "{}", forgotten.unwrap_or_default())?;
+        return Ok(Ending::Done);
+    };
+    let question = Question::of(args, tasks, measured)?;
+    let described = args.hardware.as_deref().map(described).transpose()?;
+    let described = described
+        .map(|(name, machine)| question.answer(name, machine, false))
+        .transpose()?;
+    if let (Some(plan), false) = (&described, args.compare) {
+        write_plan(plan, args.format, out)?;
+        return Ok(Ending::Done);
+    }
+    let found = detect(TIMEOUT_S, "interrupted")?;
+    let mut machine = this_machine(&found, args.device.as_deref())?;
+    if let (Some(measured), None) = (&question.measured, &args.device) {
+        let slots = measured.slots();
+        if !slots.is_empty() {
+            machine.gpus = slots;
+        }
+    }
+    let machine = question.with_power(machine, &found.hardware)?;
+    let mut here = question.answer("this machine".to_owned(), machine, true)?;
+    here.notes.extend(forgotten);
+    if here.machine.gpu().is_none() {
+        let note = "`breakeven devices` says why there is no GPU to use here";
+        here.notes.push(note.to_owned());
+    }
+    match described {
+        Some(described) => {
+            write_comparison(&Comparison { here, described }, args.format, out)?;
+        }
+        None => write_plan(&here, args.format, out)?,
+    }
+    Ok(Ending::Done)
+}
+
+/// This machine, with the GPUs that are to be decided about.
+pub(super) fn this_machine(found: &session::Machine, device: Option<&str>) -> Result<Machine> {
+    let mut machine = as_planned(&found.hardware, Some(&found.load));
+    let gpus = devices::gpus(device, &found.hardware)?.into_iter();
+    machine.gpus = gpus.map(|gpu| gpu_spec(gpu, Some(&found.load))).collect();
+    Ok(machine)
+}
+
+/// Opens one of those GPUs.
+#[cfg(feature = "gpu")]
+pub(super) fn open(gpu: &GpuSpec) -> Result<breakeven::gpu::Gpu> {
+    Ok(breakeven::gpu::Gpu::open(&gpu.name.parse()?)?)
+}
+
+/// What is asked, whichever the machine.
+struct Question {
+    workload: WorkloadProfile,
+    heuristics: ProfilingHeuristics,
+    objective: Objective,
+    prices: Option<Prices>,
+    /// The strategy that the operator ordered.
+    ordered: Option<ExecutionStrategy>,
+    /// Time of a task on one core, ns.
+    task_time_ns: Option<f64>,
+    measured: Option<Measured>,
+    /// What was taken for granted.
+    notes: Vec<String>,
+}
+
+impl Question {
+    fn of(args: &PlanArgs, tasks: usize, measured: Option<Measured>) -> Result<Self> {
+        let mut notes = Vec::new();
+        let mut workload = WorkloadProfile::from_task_count(tasks).with_complexity(args.complexity);
+        if let Some(bytes) = args.task_bytes {
+            workload = workload.with_memory_per_task(bytes);
+        }
+        let only_size = measured.as_ref().and_then(|each| each.only_size(&workload));
+        if let (None, Some(size)) = (args.task_bytes, only_size) {
+            workload = workload.with_memory_per_task(size);
+            notes.push("the size of a task is the one that was measured".to_owned());
+        }
+        let workload = workload.with_parallelization(args.parallel);
+        workload.check()?;
+        let heuristics = match &args.heuristics {
+            None => ProfilingHeuristics::default(),
+            Some(path) if path.as_os_str() == HYBRID_FIRST => ProfilingHeuristics::hybrid_first(),
+            Some(path) => ProfilingHeuristics::from_toml(&read(path, "the heuristics")?)
+                .with_context(|| path.display().to_string())?,
+        };
+        let prices = match &args.prices {
+            Some(path) => Some(read_prices(path)?),
+            None => ordered_prices()?,
+        };
+        Ok(Self {
+            workload,
+            heuristics,
+            objective: args.objective,
+            prices,
+            ordered: ordered_strategy().transpose()?,
+            task_time_ns: args.task_time,
+            measured,
+            notes,
+        })
+    }
+
+    /// This machine with what its devices draw, where the objective counts energy.
+    fn with_power(&self, mut machine: Machine, hardware: &HardwareCapabilities) -> Result<Machine> {
+        let counts = self.objective.resource() == Some(Resource::Energy);
+        if !counts || machine.gpus.is_empty() {
+            return Ok(machine);
+        }
+        let measured = self.measured.as_ref();
+        let costs = measured.map(|measured| measured.lookup(&self.workload, &machine));
+        let costs = costs.unwrap_or_default();
+        let unmeasured = measure_power(&mut machine, &costs, hardware)?;
+        if !unmeasured.is_empty() {
+            bail!(
+                "energy cannot be weighed: the power of {} at the operation was not measured; \
+                 `breakeven profile --strategy auto --objective energy` measures it for a kernel, \
+                 `.objective(Objective::Energy)` for a program's operation (then --operation NAME)",
+                unmeasured.join(" and ")
+            );
+        }
+        Ok(machine)
+    }
+
+    /// The decision for a machine, with what was not known of it.
+    fn answer(&self, name: String, machine: Machine, is_here: bool) -> Result<Plan> {
+        let (workload, heuristics) = (&self.workload, &self.heuristics);
+        let mut notes = self.notes.clone();
+        let costs = self.costs(&machine, is_here, &mut notes)?;
+        notes.extend(machine.unfit(workload).with_context(|| name.clone())?);
+        let goal = Goal {
+            objective: self.objective,
+            prices: self.prices.as_ref(),
+        };
+        let free = decide_by(goal, workload, &machine, heuristics, &costs)
+            .with_context(|| name.clone())?;
+        let ordered = self.ordered.map(|strategy| {
+            decide_for(
+                strategy,
+                Basis::Operator,
+                workload,
+                &machine,
+                heuristics,
+                &costs,
+            )
+        });
+        let (decision, otherwise) = match ordered.transpose()? {
+            None => (free, None),
+            Some(ordered) => (ordered, Some(free)),
+        };
+        Ok(Plan {
+            shares: decision.shares(workload, &machine, &costs),
+            name,
+            machine,
+            workload: self.workload,
+            decision,
+            otherwise,
+            notes,
+        })
+    }
+
+    /// What is known of the costs on a machine: measured, else by its rates.
+    fn costs(
+        &self,
+        machine: &Machine,
+        is_here: bool,
+        notes: &mut Vec<String>,
+    ) -> Result<OperationCosts> {
+        let mut costs = OperationCosts::default();
+        let mut task_time = self.task_time_ns;
+        match &self.measured {
+            Some(measured) if is_here => {
+                costs = measured.lookup(&self.workload, machine);
+                let unknown = |gpu: &GpuCosts| gpu.cost.is_none();
+                if costs.cpu.is_none() && costs.gpus.iter().all(unknown) {
+                    notes.push(measured.nothing_known(&self.workload));
+                } else if let [_, _, ..] = &machine.gpus[..] {
+                    let gpus = machine.gpus.iter().zip(&costs.gpus);
+                    let gpus = gpus.filter(|(_, costs)| unknown(costs));
+                    notes.extend(gpus.map(|(gpu, _)| measured.not_on(&gpu.name)));
+                }
+            }
+            Some(measured) if task_time.is_none() => {
+                let (time, note) = measured.task_time(&self.workload);
+                notes.push(note);
+                task_time = time;
+            }
+            Some(_) | None => {}
+        }
+        for (known, gpu) in costs.gpus.iter_mut().zip(&machine.gpus) {
+            known.cost = known
+                .cost
+                .filter(|_| gpu.fits(self.workload.memory_per_task) > 0);
+        }
+        if let Some(ns) = task_time {
+            let by_rates = costs_from_rates(ns, &self.workload, machine)?;
+            costs.cpu = costs.cpu.or(by_rates.cpu);
+            costs.gpus.resize(machine.gpus.len(), GpuCosts::default());
+            let gpus = costs.gpus.iter_mut().zip(by_rates.gpus);
+            for ((known, by_rates), gpu) in gpus.zip(&machine.gpus) {
+                if known.cost.is_none() {
+                    notes.extend(unknown_rates(gpu));
+                }
+                known.cost = known.cost.or(by_rates.cost);
+            }
+        }
+        Ok(costs)
+    }
+}
+
+/// What is missing for a time on a GPU.
+fn unknown_rates(gpu: &GpuSpec) -> Option<String> {
+    let (launch, transfer) = (gpu.launch.is_known(), gpu.transfer_bytes_per_s.is_known());
+    let missing = match (launch, transfer) {
+        _ if !gpu.speedup.is_known() => {
+            "its rate over that of a core (`speedup`) is not known: there is no estimate of its time"
+        }
+        (true, true) => return None,
+        (false, true) => "`launch` is not known and counts as nothing",
+        (true, false) => "`transfer` is not known and counts as nothing",
+        (false, false) => "`launch` and `transfer` are not known and count as nothing",
+    };
+    Some(format!("{}: {missing}", gpu.name))
+}
+
+/// The machine that a file describes, with the file's name.
+fn described(path: &Path) -> Result<(String, Machine)> {
+    let name = path.display().to_string();
+    let text = read(path, "the description of a machine")?;
+    let machine = Machine::from_toml(&text).with_context(|| name.clone())?;
+    Ok((name, machine))
+}
+
+fn read(path: &Path, what: &str) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("cannot read {what} {}", path.display()))
+}

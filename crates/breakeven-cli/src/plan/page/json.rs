@@ -1,0 +1,219 @@
+//! Everything, for programs.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use anyhow::Result;
+use breakeven::WorkloadProfile;
+use breakeven::hardware::{Fact, GpuKind};
+use breakeven::plan::{Aim, Basis, Evidence, Machine, Power, Stage};
+use serde::Serialize;
+
+use super::{Comparison, Plan};
+
+#[derive(Serialize)]
+struct Document<'p> {
+    strategy: String,
+    batch_size: usize,
+    estimated_gpu_tasks: usize,
+    estimated_cpu_tasks: usize,
+    /// By device, where there are several and it is known what each has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimated_device_tasks: Option<BTreeMap<&'p str, usize>>,
+    /// Time of each device's share; of several GPUs only where it is known what each has.
+    estimated_device_ns: BTreeMap<&'p str, Option<f64>>,
+    reasoning: Vec<String>,
+    /// `stage`, `last_answer`, `costs`, `exploration`, `asked` or `operator`.
+    basis: &'static str,
+    /// The number of the stage that decided; `null` where none did.
+    stage: Option<u8>,
+    /// `measured`, `fitted` or `heuristic`: of what was chosen.
+    evidence: String,
+    candidates: Vec<CandidateEntry>,
+    /// Time that the choice should save of the next candidate's, 0 to 1.
+    margin: Option<f64>,
+    /// How many times as fast as the better device alone a perfect split could be.
+    ceiling: Option<f64>,
+    /// Of the time on the GPU alone, what moving the data takes; left out where unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transfer_ns: Option<f64>,
+    /// Time that a split that was declined would have saved, 0 to 1.
+    declined_gain: Option<f64>,
+    /// The strategy without the operator's.
+    otherwise: Option<String>,
+    /// What was minimised, what came of it, and what costs are in; left out for time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    aim: Option<&'p Aim>,
+    workload: WorkloadEntry,
+    machine: MachineEntry<'p>,
+    notes: &'p [String],
+}
+
+#[derive(Serialize)]
+struct CandidateEntry {
+    strategy: String,
+    predicted_ns: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    energy_j: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<f64>,
+    evidence: String,
+}
+
+#[derive(Serialize)]
+struct WorkloadEntry {
+    tasks: usize,
+    memory_per_task_bytes: usize,
+    complexity: f64,
+    parallelization: f64,
+    size: u64,
+}
+
+#[derive(Serialize)]
+struct MachineEntry<'p> {
+    name: &'p str,
+    cores: usize,
+    memory_bytes: Fact<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    power: Option<PowerEntry>,
+    gpus: Vec<GpuEntry<'p>>,
+}
+
+#[derive(Serialize)]
+struct GpuEntry<'p> {
+    name: &'p str,
+    kind: GpuKind,
+    memory_bytes: Fact<u64>,
+    memory_used_bytes: Fact<u64>,
+    launch_ns: Fact<u64>,
+    transfer_bytes_per_s: Fact<f64>,
+    speedup: Fact<f64>,
+    driver: &'p Fact<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    power: Option<PowerEntry>,
+}
+
+#[derive(Serialize)]
+struct PowerEntry {
+    busy_watts: f64,
+    idle_watts: f64,
+}
+
+#[derive(Serialize)]
+struct ComparisonDocument<'p> {
+    here: Document<'p>,
+    described: Document<'p>,
+    answer: String,
+}
+
+pub(super) fn write(plan: &Plan, out: &mut dyn Write) -> Result<()> {
+    crate::print::document(&document(plan), out)
+}
+
+pub(super) fn write_comparison(comparison: &Comparison, out: &mut dyn Write) -> Result<()> {
+    let document = ComparisonDocument {
+        here: document(&comparison.here),
+        described: document(&comparison.described),
+        answer: comparison.answer(),
+    };
+    crate::print::document(&document, out)
+}
+
+fn document(plan: &Plan) -> Document<'_> {
+    let decision = &plan.decision;
+    let (estimated_gpu_tasks, estimated_cpu_tasks) = plan.tasks();
+    let (basis, stage) = match decision.basis {
+        Basis::Rule(Stage::Last) => ("last_answer", None),
+        Basis::Rule(stage) => ("stage", stage.number()),
+        Basis::Model => ("costs", None),
+        Basis::Exploration => ("exploration", None),
+        Basis::Program => ("asked", None),
+        Basis::Operator => ("operator", None),
+        Basis::Resident => ("resident", None),
+        Basis::Placed => ("placed", None),
+    };
+    let entry = |evidence: Evidence| evidence.to_string();
+    Document {
+        strategy: decision.strategy.to_string(),
+        batch_size: decision.batch_size,
+        estimated_gpu_tasks,
+        estimated_cpu_tasks,
+        estimated_device_tasks: plan.gpu_shares().map(|_| {
+            let shares = plan.shares.iter();
+            shares.map(|share| (&*share.device, share.tasks)).collect()
+        }),
+        estimated_device_ns: (plan.shares.iter())
+            .map(|share| (&*share.device, share.predicted_ns))
+            .collect(),
+        reasoning: plan.reasoning(),
+        basis,
+        stage,
+        evidence: entry(decision.evidence()),
+        candidates: decision
+            .candidates
+            .iter()
+            .map(|candidate| CandidateEntry {
+                strategy: candidate.strategy.to_string(),
+                predicted_ns: candidate.predicted_ns,
+                energy_j: candidate.energy_j,
+                cost: candidate.cost,
+                evidence: entry(candidate.evidence),
+            })
+            .collect(),
+        margin: decision.margin,
+        ceiling: decision.ceiling,
+        transfer_ns: decision.transfer_ns,
+        declined_gain: decision.declined_gain,
+        otherwise: plan
+            .otherwise
+            .as_ref()
+            .map(|otherwise| otherwise.strategy.to_string()),
+        aim: plan.free().aim.as_deref(),
+        workload: workload(&plan.workload),
+        machine: machine(&plan.name, &plan.machine),
+        notes: &plan.notes,
+    }
+}
+
+fn workload(workload: &WorkloadProfile) -> WorkloadEntry {
+    WorkloadEntry {
+        tasks: workload.task_count,
+        memory_per_task_bytes: workload.memory_per_task,
+        complexity: workload.complexity,
+        parallelization: workload.parallelization,
+        size: workload.workload_size(),
+    }
+}
+
+fn power(power: Power) -> PowerEntry {
+    PowerEntry {
+        busy_watts: power.busy_watts,
+        idle_watts: power.idle_watts,
+    }
+}
+
+fn machine<'p>(name: &'p str, machine: &'p Machine) -> MachineEntry<'p> {
+    MachineEntry {
+        name,
+        cores: machine.cores,
+        memory_bytes: machine.memory_bytes,
+        power: machine.cpu_power.get().map(power),
+        gpus: machine
+            .gpus
+            .iter()
+            .map(|gpu| GpuEntry {
+                name: &gpu.name,
+                kind: gpu.kind,
+                memory_bytes: gpu.memory_bytes,
+                memory_used_bytes: gpu.memory_used_bytes,
+                launch_ns: gpu
+                    .launch
+                    .map(|launch| u64::try_from(launch.as_nanos()).unwrap_or(u64::MAX)),
+                transfer_bytes_per_s: gpu.transfer_bytes_per_s,
+                speedup: gpu.speedup,
+                driver: &gpu.driver,
+                power: gpu.power.get().map(power),
+            })
+            .collect(),
+    }
+}

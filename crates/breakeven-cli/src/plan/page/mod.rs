@@ -1,0 +1,168 @@
+//! A decision about a batch, for people and for programs.
+
+use std::io::Write;
+
+use anyhow::Result;
+use breakeven::WorkloadProfile;
+use breakeven::plan::{Basis, Candidate, Decision, ExecutionStrategy, Machine, Share};
+use breakeven_profile::unit;
+
+use crate::cli::TableFormat;
+
+mod chain;
+mod json;
+mod table;
+
+/// Where a batch runs on a machine.
+pub(crate) struct Plan {
+    /// What the machine is called: `this machine`, or a file's name.
+    pub(crate) name: String,
+    pub(crate) machine: Machine,
+    pub(crate) workload: WorkloadProfile,
+    /// What each device has of it, the CPU first.
+    pub(crate) shares: Vec<Share>,
+    /// What was decided.
+    pub(crate) decision: Box<Decision>,
+    /// What would have been, where the operator decided.
+    pub(crate) otherwise: Option<Box<Decision>>,
+    /// What was not known, and where to look.
+    pub(crate) notes: Vec<String>,
+}
+
+/// A batch on this machine, and on one that was described.
+pub(crate) struct Comparison {
+    pub(crate) here: Plan,
+    pub(crate) described: Plan,
+}
+
+impl Plan {
+    /// What is decided where nobody gives orders.
+    fn free(&self) -> &Decision {
+        self.otherwise.as_ref().unwrap_or(&self.decision)
+    }
+
+    /// Tasks for the GPU and for the CPU. Without a GPU all are the CPU's,
+    /// whatever was ordered.
+    fn tasks(&self) -> (usize, usize) {
+        let cpu = self.shares.first().map_or(0, |cpu| cpu.tasks);
+        (self.workload.task_count - cpu, cpu)
+    }
+
+    /// The share of each GPU, where there are several and it is known what each has.
+    fn gpu_shares(&self) -> Option<&[Share]> {
+        let (_, gpus) = self.shares.split_first()?;
+        (gpus.len() > 1 && self.tasks().0 > 0).then_some(gpus)
+    }
+
+    /// Why, in sentences.
+    fn reasoning(&self) -> Vec<String> {
+        let mut reasons = self.decision.reasons();
+        if self.machine.gpu().is_none() && self.decision.strategy != ExecutionStrategy::CpuOnly {
+            reasons.push("there is no GPU: every task falls back to the CPU".to_owned());
+        }
+        if let Some(otherwise) = &self.otherwise {
+            reasons.push(format!("otherwise it would be {}", otherwise.strategy));
+            reasons.extend(otherwise.reasons());
+        }
+        reasons
+    }
+
+    /// The ways that were looked at and of whose time something is known.
+    fn candidates(&self) -> impl Iterator<Item = (&Candidate, f64)> {
+        let candidates = self.decision.candidates.iter();
+        candidates.filter_map(|candidate| Some((candidate, candidate.predicted_ns?)))
+    }
+
+    /// What decided: a stage, the model, or the operator.
+    fn decided_by(&self) -> String {
+        match self.decision.basis {
+            Basis::Rule(stage) => stage.to_string(),
+            Basis::Model => "costs".to_owned(),
+            Basis::Exploration => "costs, exploring".to_owned(),
+            Basis::Program => "asked for".to_owned(),
+            Basis::Resident => "where the inputs are".to_owned(),
+            Basis::Placed => "each stage has its place".to_owned(),
+            Basis::Operator => "BREAKEVEN_STRATEGY".to_owned(),
+        }
+    }
+}
+
+impl Comparison {
+    /// Would a GPU help? The described machine with its GPUs against its own CPU; the CPUs of
+    /// both machines are compared in a sentence of their own.
+    fn answer(&self) -> String {
+        let there = self.described.free();
+        let why = match there.basis {
+            Basis::Rule(stage) => format!(" ({stage})"),
+            _ => String::new(),
+        };
+        let [there_alone, here_alone] = [there, self.here.free()].map(|decision| {
+            let [cpu, ..] = &decision.candidates;
+            cpu.predicted_ns.filter(|ns| *ns > 0.0)
+        });
+        let said = if self.described.machine.gpu().is_none() {
+            "The described machine has no GPU".to_owned()
+        } else if there.strategy == ExecutionStrategy::CpuOnly {
+            format!("No: there too the work stays on the CPU{why}")
+        } else {
+            match (there.predicted_ns(), there_alone) {
+                (Some(ns), Some(alone)) if ns > 0.0 => {
+                    let yes = if ns < alone { "Yes" } else { "No" };
+                    let times = times(ns, alone);
+                    format!(
+                        "{yes}: there {} with it and {} without: {times}",
+                        unit::time(ns),
+                        unit::time(alone)
+                    )
+                }
+                _ => format!(
+                    "Yes, by the rule{why}: {} there; --task-time shows how much",
+                    there.strategy
+                ),
+            }
+        };
+        let cpus = here_alone
+            .zip(there_alone)
+            .map_or_else(String::new, |(here, there)| {
+                let (this, that) = (unit::time(here), unit::time(there));
+                format!(
+                    " The CPU alone: {that} there and {this} here: {}.",
+                    times(there, here)
+                )
+            });
+        format!("Would a GPU help? {said}.{cpus}")
+    }
+}
+
+/// How many times as fast, or as slow, the first is.
+fn times(ns: f64, other: f64) -> String {
+    let (times, fast) = match ns <= other {
+        true => (other / ns, "fast"),
+        false => (ns / other, "slow"),
+    };
+    format!("{} times as {fast}", unit::count(times))
+}
+
+pub(crate) use chain::{ChainPlan, write_chain};
+
+pub(crate) fn write_plan(plan: &Plan, format: TableFormat, out: &mut dyn Write) -> Result<()> {
+    match format {
+        TableFormat::Table => crate::print::print(&crate::plan::page::table::of(plan), out)?,
+        TableFormat::Json => json::write(plan, out)?,
+    }
+    Ok(out.flush()?)
+}
+
+pub(crate) fn write_comparison(
+    comparison: &Comparison,
+    format: TableFormat,
+    out: &mut dyn Write,
+) -> Result<()> {
+    match format {
+        TableFormat::Table => {
+            crate::print::print(&crate::plan::page::table::of_both(comparison), out)?
+        }
+        TableFormat::Json => json::write_comparison(comparison, out)?,
+    }
+    Ok(out.flush()?)
+}

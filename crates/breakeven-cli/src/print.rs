@@ -1,0 +1,118 @@
+//! What commands print: pages, documents, and readers that have gone.
+
+use std::cell::Cell;
+use std::io::{ErrorKind, Write};
+
+use anyhow::Result;
+use breakeven_history::HistoryError;
+use breakeven_judge::page::{Page, is_obeyed};
+use breakeven_profile::file::{FileError, FileErrorKind};
+use serde::Serialize;
+
+use crate::cli::PageFormat;
+
+/// Prints a page, as wide as the terminal.
+pub(crate) fn print(page: &Page, out: &mut dyn Write) -> Result<()> {
+    Ok(page.text(width(), true, out)?)
+}
+
+/// The widest page, columns: breaking a long name into lines costs its length times this.
+const WIDEST: usize = 1_000;
+
+/// Columns of the terminal; where there is none those of `COLUMNS`, else 80.
+pub(crate) fn width() -> usize {
+    if let Some((terminal_size::Width(columns), _)) = terminal_size::terminal_size() {
+        return WIDEST.min(columns.into());
+    }
+    let columns = std::env::var("COLUMNS").ok();
+    let columns = columns.and_then(|columns| columns.parse().ok());
+    columns.unwrap_or(80).min(WIDEST)
+}
+
+/// Prints a page, or the document that it shows, whichever is asked for.
+pub(crate) fn page_or_document<D: Serialize>(
+    format: PageFormat,
+    page: impl FnOnce() -> Page,
+    document: impl FnOnce() -> D,
+    out: &mut dyn Write,
+) -> Result<()> {
+    match format {
+        PageFormat::Table => print(&page(), out)?,
+        PageFormat::Json => self::document(&document(), out)?,
+        PageFormat::Markdown => page().markdown(out)?,
+    }
+    Ok(out.flush()?)
+}
+
+/// Prints a document for programs.
+pub(crate) fn document(document: &impl Serialize, out: &mut dyn Write) -> Result<()> {
+    escaped(&(serde_json::to_string_pretty(document)? + "\n"), out)
+}
+
+/// Prints JSON. What a terminal would obey is escaped, which JSON itself asks for only
+/// below a space.
+pub(crate) fn escaped(json: &str, out: &mut dyn Write) -> Result<()> {
+    let mut shown = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c != '\n' && is_obeyed(c) {
+            true => shown.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => shown.push(c),
+        }
+    }
+    Ok(out.write_all(shown.as_bytes())?)
+}
+
+/// What printing came to, where a reader that has gone is no error.
+pub(crate) fn unless_closed(printed: Result<()>) -> Result<()> {
+    match printed {
+        Err(error) if !error.chain().any(is_closed_pipe) => Err(error),
+        Err(_) => {
+            CLOSED.set(true);
+            Ok(())
+        }
+        Ok(()) => Ok(()),
+    }
+}
+
+thread_local! {
+    /// A reader of what this thread printed has gone.
+    static CLOSED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a reader has gone since the last call.
+pub(crate) fn take_closed() -> bool {
+    CLOSED.take()
+}
+
+/// True for a write to a pipe that nobody reads, however it is wrapped.
+pub(crate) fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
+    io_kind(error) == Some(ErrorKind::BrokenPipe)
+}
+
+/// True for a write for which there was no space left, however it is wrapped.
+pub(crate) fn is_full(error: &(dyn std::error::Error + 'static)) -> bool {
+    use ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    let file = error.downcast_ref::<FileError>();
+    let history = error.downcast_ref::<HistoryError>();
+    file.is_some_and(|error| error.kind() == FileErrorKind::Full)
+        || matches!(history, Some(HistoryError::Full { .. }))
+        || matches!(
+            io_kind(error),
+            Some(StorageFull | QuotaExceeded | FileTooLarge)
+        )
+}
+
+fn io_kind(error: &(dyn std::error::Error + 'static)) -> Option<ErrorKind> {
+    if let Some(io) = error.downcast_ref::<std::io::Error>() {
+        Some(io.kind())
+    } else if let Some(json) = error.downcast_ref::<serde_json::Error>() {
+        json.io_error_kind()
+    } else if let Some(csv) = error.downcast_ref::<::csv::Error>() {
+        match csv.kind() {
+            ::csv::ErrorKind::Io(io) => Some(io.kind()),
+            _ => None,
+        }
+    } else {
+        None
+    }
+}

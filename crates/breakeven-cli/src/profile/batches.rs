@@ -1,0 +1,178 @@
+//! `breakeven profile --strategy`: which batches are executed, and on which GPUs.
+
+use anyhow::{Result, bail};
+use breakeven::execute::{measure_power, ordered_prices, ordered_strategy, read_prices};
+use breakeven::hardware::{AbsentBackend, GpuKind, HardwareCapabilities, as_planned};
+use breakeven::plan::{ExecutionStrategy, GpuSpec, Objective, OperationCosts, Prices, Resource};
+use breakeven_profile::profile::Device;
+
+use super::{Work, check_memory, kernels, memory};
+use crate::engine::devices;
+use crate::engine::protocol::{BatchCell, BatchGpus, Cell};
+use crate::engine::session::{Machine, Session};
+use crate::engine::suite::BatchWorkload;
+use crate::profile::args::ProfileArgs;
+
+/// A batch of every kernel, after checking that it fits memory.
+pub(super) fn batch_cells(
+    args: &ProfileArgs,
+    strategy: ExecutionStrategy,
+    machine: &Machine,
+) -> Result<Vec<Cell>> {
+    let gpus = gpus(&args.device, ordered(strategy)?, &machine.hardware)?;
+    let on_gpu = matches!(gpus, BatchGpus::These(_));
+    let prices = match &args.prices {
+        Some(path) => Some(read_prices(path)?),
+        None => ordered_prices()?,
+    };
+    if let (BatchGpus::These(gpus), ExecutionStrategy::Auto) = (&gpus, ordered(strategy)?) {
+        check_objective(args.objective, gpus, prices.as_ref(), &machine.hardware)?;
+    }
+    let memory = memory(machine);
+    let cell = |kernel: &str| {
+        let mut workload = BatchWorkload::new(kernel, args.scale.get())?;
+        let mut asked = ("--scale", args.scale.get());
+        if let Some(tasks) = args.tasks {
+            workload = workload.with_tasks(tasks.get());
+            asked = ("--tasks", tasks.get());
+        }
+        let bytes = workload.memory_bytes(on_gpu);
+        let work = Work::new(workload.name(), &workload.text(), bytes);
+        check_memory(&work, memory, asked)?;
+        Ok(Cell::Batch(BatchCell {
+            kernel: kernel.to_owned(),
+            item: None,
+            tasks: workload.tasks(),
+            strategy: strategy.to_string(),
+            objective: args.objective.to_string(),
+            prices: args.prices.clone(),
+            gpus: gpus.clone(),
+        }))
+    };
+    kernels(args).into_iter().map(cell).collect()
+}
+
+/// Fails unless what the objective counts is told of the CPU and of each GPU.
+fn check_objective(
+    objective: Objective,
+    gpus: &[String],
+    prices: Option<&Prices>,
+    hardware: &HardwareCapabilities,
+) -> Result<()> {
+    match objective.resource() {
+        None => {}
+        Some(Resource::Energy) => {
+            let mut devices = as_planned(hardware, None);
+            devices.gpus = gpus.iter().map(GpuSpec::named).collect();
+            measure_power(&mut devices, &OperationCosts::default(), hardware)?;
+        }
+        Some(Resource::Cost) => {
+            let is_free = |gpu: &&String| prices.and_then(|prices| prices.gpu(gpu)).is_none();
+            if let Some(gpu) = gpus.iter().find(is_free) {
+                bail!(
+                    "--objective {objective}: there is no price of {gpu}; give a file that has \
+                     one, by --prices or by BREAKEVEN_PRICES"
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is asked for after the operator was heard, who comes before Auto.
+fn ordered(strategy: ExecutionStrategy) -> Result<ExecutionStrategy> {
+    match strategy {
+        ExecutionStrategy::Auto => Ok(ordered_strategy().transpose()?.unwrap_or_default()),
+        asked => Ok(asked),
+    }
+}
+
+/// The GPUs that the strategy gets. Auto gets a software GPU only where it was asked for:
+/// it is the CPU again.
+fn gpus(
+    asked: &str,
+    strategy: ExecutionStrategy,
+    hardware: &HardwareCapabilities,
+) -> Result<BatchGpus> {
+    let without = [ExecutionStrategy::Auto, ExecutionStrategy::CpuOnly];
+    let wants_gpu = !without.contains(&strategy);
+    let mut gpus = match asked {
+        Device::CPU if wants_gpu => bail!(
+            "--strategy {strategy} wants a GPU, and --device cpu leaves it none; leave one of \
+             them out"
+        ),
+        Device::CPU => Vec::new(),
+        // One that is not there is refused.
+        asked => devices::gpus(Some(asked), hardware)?,
+    };
+    if gpus.is_empty() && wants_gpu {
+        gpus.extend(hardware.gpus.first());
+    }
+    let ids: Vec<String> = gpus.iter().map(|gpu| gpu.id.to_string()).collect();
+    Ok(match strategy {
+        ExecutionStrategy::CpuOnly => BatchGpus::Unwanted,
+        _ if !ids.is_empty() => BatchGpus::These(ids),
+        ExecutionStrategy::Auto => BatchGpus::Unwanted,
+        _ => BatchGpus::Absent(nothing_there(hardware)),
+    })
+}
+
+fn nothing_there(hardware: &HardwareCapabilities) -> String {
+    let reason = |absent: &AbsentBackend| match absent.backend {
+        Some(backend) => format!("{backend}: {}", absent.reason),
+        None => absent.reason.clone(),
+    };
+    let reasons: Vec<String> = hardware.absent.iter().map(reason).collect();
+    match &reasons[..] {
+        [] => "there is no GPU here".to_owned(),
+        reasons => format!("there is no GPU here: {}", reasons.join("; ")),
+    }
+}
+
+/// What is to be said of the strategy beside what was executed.
+pub(super) fn remarks(
+    args: &ProfileArgs,
+    cells: &[Cell],
+    hardware: &HardwareCapabilities,
+    session: &Session,
+) -> Vec<String> {
+    let mut remarks = Vec::new();
+    // What the operator orders is not Auto's to decide.
+    let decided = args.strategy.and_then(|strategy| ordered(strategy).ok());
+    let (auto, asked) = (decided == Some(ExecutionStrategy::Auto), &args.device);
+    let of = |cell: &Cell| match cell {
+        Cell::Batch(batch) => batch.gpus().to_vec(),
+        _ => Vec::new(),
+    };
+    // All cells have the same.
+    let gpus = cells.first().map(of).unwrap_or_default();
+    if auto && gpus.is_empty() && asked == "all" {
+        let mut gpus = hardware.gpus.iter();
+        let software = gpus.find(|gpu| gpu.kind == GpuKind::Software);
+        remarks.push(match software {
+            Some(gpu) => format!(
+                "Auto leaves {} alone; --device gpu lets it decide about it",
+                Device::label(gpu.id.as_str(), true),
+            ),
+            None => "without a GPU there is nothing to decide, and nothing was learned".to_owned(),
+        });
+    }
+    match session.learned {
+        Some(true) => {
+            let usual = devices::gpus(None, hardware).unwrap_or_default();
+            let device = match usual.iter().map(|gpu| gpu.id.as_str()).eq(&gpus) {
+                true => String::new(),
+                false => format!(" --device {}", gpus.join(",")),
+            };
+            remarks.push(format!(
+                "the cost model has learned from these executions: the next --strategy auto \
+                 decides by it, and `breakeven plan --tasks N --operation NAME{device}` shows it"
+            ));
+        }
+        Some(false) => remarks.push(
+            "the cost model was in memory only: the next --strategy auto begins anew".to_owned(),
+        ),
+        None => {}
+    }
+    remarks
+}

@@ -1,0 +1,335 @@
+//! `breakeven profile`: measures the kernels.
+
+use std::io::Write;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use breakeven::Costs;
+use breakeven::hardware::sensors::EnergyUnknown;
+use breakeven::hardware::{AbsentBackend, Backend, GpuKind};
+use breakeven::kernels::NAMES;
+use breakeven_judge::Limits;
+use breakeven_profile::profile::{Device, Operation};
+use breakeven_profile::{file, unit};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::engine::devices::devices;
+use crate::engine::load::{self, Recording};
+use crate::engine::protocol::{Cell, Message, Request};
+use crate::engine::session::{Machine, Session, detect};
+use crate::engine::suite::{Counted, Event, Workload, counted, meter};
+use crate::engine::supervisor::{self, Ended};
+use crate::exit::Ending;
+use crate::profile::args::{EnergyWhen, ProfileArgs};
+use crate::show::{self, Absent, Report};
+
+pub(crate) mod args;
+mod batches;
+
+pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+    // All that can be wrong with what was typed, before anything is measured.
+    let limits = crate::input::limits(args.budget.as_deref())?;
+    if let Some(path) = &args.output {
+        file::check_writable(path)?;
+    }
+    let timeout_s = args.device_timeout.get();
+    let machine = detect(timeout_s, "interrupted: nothing was measured yet")?;
+    let hardware = &machine.hardware;
+    let (devices, kernels) = match args.strategy {
+        // Batches are measured on no device's own, so no device's peaks are of use.
+        Some(strategy) => (Vec::new(), batches::batch_cells(args, strategy, &machine)?),
+        None => {
+            let devices = devices(&args.device, hardware)?;
+            let kernels = kernel_cells(args, &devices, &machine)?;
+            (devices, kernels)
+        }
+    };
+
+    if let Some(limits) = &limits {
+        check_budgets(limits, &kernels)?;
+    }
+
+    let counted_on = match kernels.first() {
+        Some(Cell::Batch(batch)) => {
+            let cpu = std::iter::once(Device::CPU.to_owned());
+            &cpu.chain(batch.gpus().iter().cloned()).collect::<Vec<_>>()
+        }
+        _ => &devices,
+    };
+    let energy = energy(args, counted_on, &machine)?;
+
+    let mut session = Session::new(hardware);
+    if args.with_host {
+        session.profile.environment.host = host();
+    }
+    let recording = match args.record_load {
+        true => Some(load::start(LOAD_EVERY, LOAD_SAMPLES, hardware, true)?),
+        false => None,
+    };
+    let ended = measure(args, &energy, &devices, &kernels, &mut session);
+    let load = recording.and_then(Recording::end);
+    session.profile.load.extend(load);
+    let ended = ended?;
+    session.profile.interrupted = ended == Ended::Interrupted;
+
+    // The file first: what was measured must not hang on a closed terminal, nor
+    // the tables on a full disk.
+    let written = session.keep(args.output.as_deref());
+    let peaks = &session.profile.evidence.peaks;
+    if !peaks.is_empty() {
+        // Without them an operator's first batch is decided by the rule; they are in the
+        // profile as well.
+        let _ = Costs::open_default().0.keep_peaks(peaks);
+    }
+    for warning in &session.warnings {
+        // Nobody may be left to tell.
+        let _ = writeln!(err, "warning: {warning}");
+    }
+    let remarks = batches::remarks(args, &kernels, hardware, &session);
+    let absent = machine.hardware.absent.iter().map(Absent::from).collect();
+    let mut report = Report::new(session.profile, limits);
+    report.absent = absent;
+    report.notes = session.notes;
+    report.remarks = remarks;
+    let printed = show::write(&report, args.format, out, err);
+    let interrupted = written?;
+    printed?;
+    match ended {
+        Ended::Interrupted => Err(interrupted.into()),
+        Ended::Complete => Ok(Ending::Measured {
+            failed: has_failures(&report),
+            budgets: report.budgets,
+        }),
+    }
+}
+
+/// Whose energy is measured. Fails where it was asked for and is not told.
+fn energy(args: &ProfileArgs, devices: &[String], machine: &Machine) -> Result<Counted> {
+    let counted = counted(devices, &machine.hardware, !machine.load_broke);
+    match args.energy {
+        EnergyWhen::Never => return Ok(Counted::new()),
+        EnergyWhen::Auto => return Ok(counted),
+        EnergyWhen::Always => {}
+    }
+    let counters = meter(&counted).read();
+    for device in devices {
+        let domains = counted.get(device).map_or(&[][..], Vec::as_slice);
+        let told = domains.iter().map(|domain| {
+            let counter = counters.iter().find(|counter| counter.domain == *domain);
+            counter.map_or(Err(&EnergyUnknown::NoDriver), |told| told.joules.as_ref())
+        });
+        let why = match domains {
+            [] => Some(&EnergyUnknown::NoDriver),
+            _ => told.filter_map(Result::err).next(),
+        };
+        if let Some(why) = why {
+            let mut gpus = machine.hardware.gpus.iter();
+            let is_software =
+                gpus.any(|gpu| gpu.id.as_str() == device && gpu.kind == GpuKind::Software);
+            let device = Device::label(device, is_software);
+            bail!("--energy: the energy of calls on {device} cannot be measured: {why}");
+        }
+    }
+    Ok(counted)
+}
+
+/// True where an operation or something beside the operations failed.
+fn has_failures(report: &Report) -> bool {
+    let mut rows = report.overview.rows.iter();
+    !report.notes.is_empty() || rows.any(|row| row.failure.is_some())
+}
+
+impl From<&AbsentBackend> for Absent {
+    fn from(absent: &AbsentBackend) -> Self {
+        Self {
+            backend: absent.backend.map(Backend::name),
+            reason: absent.reason.clone(),
+            remedy: absent.remedy.clone(),
+        }
+    }
+}
+
+/// Time between two readings of the load, and the samples of a device that are kept: some
+/// kilobytes.
+const LOAD_EVERY: Duration = Duration::from_millis(250);
+const LOAD_SAMPLES: usize = 64;
+
+/// Budgets of what is not going to be measured would hold nothing.
+fn check_budgets(limits: &Limits, cells: &[Cell]) -> Result<()> {
+    let measured: Vec<Operation> = cells.iter().flat_map(Cell::operations).collect();
+    let idle: Vec<String> = limits
+        .budgets
+        .iter()
+        .map(|budget| &budget.scope)
+        .filter(|scope| !measured.iter().any(|operation| scope.is_for(operation)))
+        .map(ToString::to_string)
+        .collect();
+    if idle.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "budget of {}: its operation is not among those to be measured; leave it out of the file, \
+         or change --kernel, --device or --scale",
+        idle.join(", ")
+    )
+}
+
+/// Every kernel on every device, after checking that it fits memory.
+fn kernel_cells(args: &ProfileArgs, devices: &[String], machine: &Machine) -> Result<Vec<Cell>> {
+    let scale = args.scale.get();
+    let on_gpu = devices.iter().any(|device| device != Device::CPU);
+    let memory = memory(machine);
+    let mut cells = Vec::new();
+    for kernel in kernels(args) {
+        let workload = Workload::new(kernel, scale)?;
+        check_memory(&Work::of(&workload, on_gpu), memory, ("--scale", scale))?;
+        cells.extend(devices.iter().map(|device| Cell::Kernel {
+            kernel: kernel.to_owned(),
+            scale,
+            device: device.clone(),
+        }));
+    }
+    Ok(cells)
+}
+
+/// The kernels that were asked for, in the suite's order.
+fn kernels(args: &ProfileArgs) -> Vec<&'static str> {
+    let is_asked = |name: &&str| args.kernel.is_empty() || args.kernel.contains(name);
+    NAMES.into_iter().filter(is_asked).collect()
+}
+
+/// Memory that there is to measure in, bytes, as far as it is known.
+pub(super) fn memory(machine: &Machine) -> Option<u64> {
+    let available = machine.load.available_memory_bytes.get();
+    let usable = machine.hardware.usable_memory_bytes.get();
+    [available, usable].into_iter().flatten().min()
+}
+
+/// Work in words, and the memory that it takes.
+pub(super) struct Work {
+    text: String,
+    bytes: u64,
+}
+
+impl Work {
+    fn new(name: &str, text: &str, bytes: u64) -> Self {
+        let text = format!("{name} ({text})");
+        Self { text, bytes }
+    }
+
+    pub(super) fn of(workload: &Workload, on_gpu: bool) -> Self {
+        let bytes = workload.memory_bytes(on_gpu);
+        Self::new(workload.name(), &workload.text(), bytes)
+    }
+}
+
+/// Fails where the work does not fit, given the option that makes it larger.
+fn check_memory(work: &Work, memory: Option<u64>, (option, asked): (&str, usize)) -> Result<()> {
+    check_fits(work, memory, |memory| {
+        let largest = u128::from(memory) * asked as u128 / u128::from(work.bytes);
+        (asked > 1).then(|| format!("up to about {option} {largest} fits"))
+    })
+}
+
+/// Fails where the work does not fit. `what_fits` says what would fit so much memory.
+pub(super) fn check_fits(
+    Work { text, bytes }: &Work,
+    memory: Option<u64>,
+    what_fits: impl FnOnce(u64) -> Option<String>,
+) -> Result<()> {
+    let Some(memory) = memory.filter(|memory| bytes > memory) else {
+        return Ok(());
+    };
+    let hint = what_fits(memory).map_or_else(String::new, |fits| format!("; {fits}"));
+    let [bytes, memory] = [*bytes, memory].map(unit::bytes);
+    bail!("{text} would take {bytes} of memory, and there are {memory}{hint}")
+}
+
+/// Runs every process that was asked for.
+fn measure(
+    args: &ProfileArgs,
+    energy: &Counted,
+    devices: &[String],
+    kernels: &[Cell],
+    session: &mut Session,
+) -> Result<Ended> {
+    let peaks = devices.iter().cloned().map(|device| Cell::Peak { device });
+    let machine: Vec<Cell> = std::iter::once(Cell::Clock).chain(peaks).collect();
+    let calls = u64::from(args.warmup) + u64::from(args.iterations.get());
+    let all = calls.saturating_mul(args.runs.get().into());
+    let all = all.saturating_mul(kernels.len() as u64);
+    let progress = progress(all.saturating_add(machine.len() as u64));
+    for run in 0..args.runs.get() {
+        let again = kernels.iter().filter(|cell| !session.failed_at(cell));
+        let cells: Vec<Cell> = match run {
+            // The machine itself is measured once, before the first run.
+            0 => machine.iter().chain(again).cloned().collect(),
+            _ => again.cloned().collect(),
+        };
+        session.begin_run(run);
+        let request = Request {
+            cells,
+            warmup: args.warmup,
+            iterations: args.iterations.get(),
+            device_timeout_s: args.device_timeout.get(),
+            energy: energy.clone(),
+            ..Request::default()
+        };
+        let ended = supervisor::run(&request, &mut |index, message| {
+            let cell = &request.cells[index];
+            show_progress(&progress, cell, &message, run, args.runs.get());
+            session.take(cell, message);
+        })?;
+        if ended == Ended::Interrupted {
+            progress.finish_and_clear();
+            return Ok(ended);
+        }
+    }
+    progress.finish_and_clear();
+    Ok(Ended::Complete)
+}
+
+pub(super) fn progress(steps: u64) -> ProgressBar {
+    // Hidden where stderr is no terminal.
+    let target = ProgressDrawTarget::stderr_with_hz(4);
+    let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}");
+    ProgressBar::with_draw_target(Some(steps), target)
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+fn show_progress(progress: &ProgressBar, cell: &Cell, message: &Message, run: u32, runs: u32) {
+    let now = match cell {
+        Cell::Detect | Cell::Load => "detecting the devices".to_owned(),
+        Cell::Clock => "the clock".to_owned(),
+        Cell::Peak { device } => format!("peaks of {device}"),
+        Cell::Noise { work, .. } => format!("noise: {work}"),
+        Cell::Kernel { kernel, device, .. } => format!("{kernel} on {device}"),
+        Cell::Point(point) => format!("{} on {}", point.kernel, point.device),
+        Cell::Batch(batch) | Cell::Lesson(batch) => {
+            format!("{}, {}", batch.kernel, batch.strategy)
+        }
+    };
+    match runs {
+        1 => progress.set_message(now),
+        _ => progress.set_message(format!("{now}, run {} of {runs}", run + 1)),
+    }
+    let is_step = match message {
+        Message::Event(event) => {
+            matches!(
+                event,
+                Event::FirstCall(_) | Event::WarmUp(_) | Event::Sample(_)
+            )
+        }
+        Message::Execution(_) => true,
+        Message::End => matches!(cell, Cell::Clock | Cell::Peak { .. }),
+        _ => false,
+    };
+    progress.inc(is_step.into());
+}
+
+fn host() -> Option<String> {
+    let name = std::env::var("HOSTNAME").ok();
+    name.or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok())
+        .map(|name| name.trim().to_owned())
+        .filter(|name| !name.is_empty())
+}

@@ -1,0 +1,295 @@
+//! `breakeven run`: commands as the tasks of the engine, on the CPU and on GPUs.
+//!
+//! Inputs are read in a thread of their own and run in windows, each a batch of the engine:
+//! what one taught decides the next, and inputs without end need no memory without end. The
+//! next one begins when all inputs of the one before have been started.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use breakeven::execute::{GpuExecutor, StrategyManager};
+use breakeven::plan::ExecutionStrategy;
+use breakeven::{Costs, WorkloadProfile};
+use breakeven_judge::Outcome;
+use breakeven_profile::file;
+use breakeven_profile::recorder::{ExportError, get_profiler};
+use indicatif::{ProgressBar, ProgressStyle};
+use inputs::{Input, InputError};
+use joblog::Before;
+use jobs::{Jobs, Stop};
+use prepare::{manager, prepare};
+use running::lock;
+use supervised::supervised;
+use template::{Filling, Template};
+use window::{Ends, Ticket, Window};
+use workers::Workers;
+
+use crate::exit::{Ending, Interrupted};
+use crate::profile::progress;
+use crate::run::args::RunArgs;
+
+pub(crate) mod args;
+mod gpu;
+#[cfg(target_os = "linux")]
+pub(crate) mod guard;
+mod inputs;
+mod joblog;
+mod jobs;
+mod part;
+mod prepare;
+mod printer;
+pub(crate) mod process;
+pub(crate) mod running;
+mod scan;
+mod spool;
+mod summary;
+mod supervised;
+pub(crate) mod template;
+mod visible;
+mod window;
+mod workers;
+
+/// Inputs of a window for each job that runs at once, and at the most.
+const PER_SLOT: usize = 256;
+const MOST_INPUTS: usize = 4096;
+
+/// A window begins with what is there when nothing has come for that long.
+const QUIET: Duration = Duration::from_millis(5);
+
+/// How often it is looked whether to stop, while inputs are waited for.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Most jobs that have ended and wait for the turn of one before them.
+const MOST_BEHIND: usize = 1 << 18;
+
+type Inputs = Receiver<Result<Input, InputError>>;
+
+pub(crate) fn run(args: &RunArgs, err: &mut dyn Write) -> Result<Ending> {
+    let template = |option: &str, text: &OsString| {
+        let read = Template::new(text);
+        read.with_context(|| format!("--{option} {:?}", text.display()))
+    };
+    let cpu = template("cpu", &args.cpu)?;
+    let gpu = args
+        .gpu
+        .as_ref()
+        .map(|text| template("gpu", text))
+        .transpose()?;
+    let asks = !matches!(
+        args.strategy,
+        ExecutionStrategy::Auto | ExecutionStrategy::CpuOnly
+    );
+    if gpu.is_none() && asks {
+        bail!(
+            "--strategy {}: give the GPU's command with --gpu",
+            args.strategy
+        );
+    }
+    if args.dry_run {
+        return dry_run(args, &cpu, gpu.as_ref());
+    }
+    if let Some(path) = &args.profile {
+        file::check_writable(path)?;
+    }
+    let begun = Instant::now();
+    let bar = match args.progress {
+        true => {
+            let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {eta} left");
+            progress(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        }
+        false => ProgressBar::hidden(),
+    };
+    let inputs = inputs::read(args, &bar)?;
+    let (jobs, looks, before) = prepare(args, cpu, gpu, bar, err)?;
+    let recorder = get_profiler(args.profile.is_some());
+    let happened = supervised(&jobs, looks, || {
+        let cpu = Arc::new(Workers::new(jobs.workers));
+        match jobs.gpu {
+            None => {
+                let costs = Arc::new(Costs::open_default().0);
+                let manager = StrategyManager::cpu_only(cpu).with_costs(costs);
+                windows(args, &jobs, &manager, &inputs, before, err)
+            }
+            Some(_) => {
+                let manager = manager(args, &jobs, cpu);
+                windows(args, &jobs, &manager, &inputs, before, err)
+            }
+        }
+    });
+    jobs.bar.finish_and_clear();
+    let held = lock(&jobs.printer).end();
+    let mut summary = lock(&jobs.summary);
+    summary.held = held.unwrap_or_default();
+    if !args.quiet || summary.has_failed() {
+        for line in summary.lines(begun.elapsed()) {
+            let _ = writeln!(err, "{}", breakeven_judge::page::clean(&line));
+        }
+    }
+    if let Some(path) = &args.profile {
+        match recorder.export_json(path) {
+            Err(ExportError::Empty) => {
+                let _ = writeln!(err, "no job was done: no profile is written");
+            }
+            exported => exported?,
+        }
+    }
+    happened?;
+    let failed = summary.has_failed();
+    match jobs.stop.get() {
+        Some(Stop::Interrupted) if args.joblog.is_some() => {
+            Err(Interrupted("interrupted: --resume goes on from here").into())
+        }
+        Some(Stop::Interrupted) => Err(Interrupted("interrupted").into()),
+        Some(Stop::Output(error)) => {
+            let what = format!("cannot write what jobs print, or the joblog: {error}");
+            Err(anyhow::Error::new(io::Error::from(error.kind())).context(what))
+        }
+        Some(Stop::Halted) | None => Ok(Ending::Measured {
+            failed,
+            budgets: Outcome::Passed,
+        }),
+    }
+}
+
+/// Prints the commands, those of a GPU where all jobs would be its.
+fn dry_run(args: &RunArgs, cpu: &Template, gpu: Option<&Template>) -> Result<Ending> {
+    let gpu = gpu.filter(|_| args.strategy == ExecutionStrategy::GpuOnly);
+    let most = if gpu.is_some() {
+        args.gpu_batch.get()
+    } else {
+        1
+    };
+    let inputs = inputs::read(args, &ProgressBar::hidden())?;
+    let mut inputs = inputs.into_iter().peekable();
+    // As they are, whatever bytes they are of.
+    let mut out = io::stdout().lock();
+    while inputs.peek().is_some() {
+        let several: Vec<Input> = inputs.by_ref().take(most).collect::<Result<_, _>>()?;
+        let filled: Vec<&[u8]> = several.iter().map(Input::bytes).collect();
+        let mut line = gpu.unwrap_or(cpu).shown(Filling {
+            inputs: &filled,
+            number: several.first().map_or(0, |input| input.number),
+            slot: 1,
+        });
+        line.push(b'\n');
+        out.write_all(&line)?;
+    }
+    Ok(Ending::Done)
+}
+
+/// Runs the inputs, window by window.
+fn windows<G: GpuExecutor<Ticket, ()>>(
+    args: &RunArgs,
+    jobs: &Jobs,
+    manager: &StrategyManager<Workers, G>,
+    inputs: &Inputs,
+    mut before: Before,
+    err: &mut dyn Write,
+) -> Result<()> {
+    let at_once = jobs.workers + jobs.visible.len() * args.gpu_batch.get();
+    let most = at_once.saturating_mul(PER_SLOT).min(MOST_INPUTS);
+    let (explanation, failed) = (Mutex::new(None), Mutex::new(None));
+    let run = |window: &Arc<Window>| {
+        let _ends = Ends(window);
+        let tickets = window.tickets();
+        let workload = WorkloadProfile::from_task_count(tickets.len());
+        let batch = manager.operation(&jobs.operation).cancel(&jobs.cancel);
+        let batch = batch.workload(workload);
+        let result = batch.execute_each(&tickets, |ticket| jobs.on_cpu(ticket));
+        match result {
+            Ok(result) => {
+                lock(&jobs.summary).recalled += result.recalled as u64;
+                *lock(&explanation) = args.explain.then(|| result.explain().to_string());
+            }
+            Err(error) => *lock(&failed) = Some(error),
+        }
+    };
+    std::thread::scope(|scope| {
+        while jobs.stop.get().is_none() && lock(&failed).is_none() {
+            let (window, ended) = fill(jobs, inputs, &mut before, most);
+            if !window.is_empty() {
+                let window = Window::new(window);
+                let (this, run) = (Arc::clone(&window), &run);
+                let thread = std::thread::Builder::new().spawn_scoped(scope, move || run(&this));
+                thread.context("cannot start the thread of a window")?;
+                window.wait();
+            }
+            match ended {
+                Some(Ok(())) => {
+                    lock(&jobs.summary).unmatched = before.len();
+                    break;
+                }
+                Some(Err(error)) => return Err(error.into()),
+                None => {}
+            }
+        }
+        anyhow::Ok(())
+    })?;
+    if let Some(error) = lock(&failed).take() {
+        return Err(error.into());
+    }
+    lock(&jobs.summary).quarantines = manager.stats().quarantines;
+    if let Some(explanation) = lock(&explanation).take() {
+        let _ = writeln!(err, "{}", explanation.trim_end());
+    }
+    Ok(())
+}
+
+/// The inputs of a window, without those that have ended before, and whether there are no
+/// more, or why.
+fn fill(
+    jobs: &Jobs,
+    inputs: &Inputs,
+    before: &mut Before,
+    most: usize,
+) -> (Vec<Input>, Option<Result<(), InputError>>) {
+    let mut window = Vec::new();
+    while lock(&jobs.printer).behind() >= MOST_BEHIND && jobs.stop.get().is_none() {
+        std::thread::sleep(LOOK);
+    }
+    for _ in 0..most {
+        let input = loop {
+            let pause = if window.is_empty() { LOOK } else { QUIET };
+            match inputs.recv_timeout(pause) {
+                Err(RecvTimeoutError::Timeout) if window.is_empty() => {
+                    if jobs.stop.get().is_some() {
+                        return (window, None);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => return (window, None),
+                Err(RecvTimeoutError::Disconnected) => return (window, Some(Ok(()))),
+                Ok(Err(error)) => return (window, Some(Err(error))),
+                Ok(Ok(input)) => break input,
+            }
+        };
+        let earlier = match before.len() {
+            0 => None,
+            _ => before.take(input.number, &jobs.shown(&input)),
+        };
+        match lock(&jobs.printer).comes(input.number, earlier) {
+            Ok(true) => {}
+            Ok(false) => {
+                let number = input.number;
+                return (window, Some(Err(InputError::Moved { number })));
+            }
+            Err(error) => {
+                jobs.stop(Stop::Output(error));
+                return (window, None);
+            }
+        }
+        match earlier {
+            None => window.push(input),
+            Some(earlier) => {
+                jobs.bar.dec_length(1);
+                let mut summary = lock(&jobs.summary);
+                summary.left_out += 1;
+                summary.failed_before += u64::from(before.has_failed(earlier));
+            }
+        }
+    }
+    (window, None)
+}

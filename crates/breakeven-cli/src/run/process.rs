@@ -1,0 +1,235 @@
+//! One process of a job: started in a group of its own, waited for, its output in files that
+//! have no name.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+use std::{fmt, io};
+
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+use super::running::{EndReason, Running};
+
+/// Of what a process wrote on stderr, what is looked at for its last line, bytes.
+const TAIL: u64 = 4096;
+
+/// How a process ended.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum How {
+    Exit(i32),
+    Signal(i32),
+    /// It was ended because it took too long.
+    TimedOut,
+    /// It was ended because its job was not wanted any more.
+    Unwanted,
+    /// Its arguments are longer than the system takes.
+    TooLong,
+    /// It did not start: the program is not there, say.
+    NotStarted(String),
+}
+
+impl How {
+    pub(crate) fn is_good(&self) -> bool {
+        *self == Self::Exit(0)
+    }
+}
+
+/// `exit status 3`.
+impl fmt::Display for How {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exit(code) => write!(f, "exit status {code}"),
+            Self::Signal(signal) => write!(f, "signal {signal}"),
+            Self::TimedOut => f.write_str("over its time limit"),
+            Self::Unwanted => f.write_str("ended before it was done"),
+            Self::TooLong => f.write_str("its arguments are too long"),
+            Self::NotStarted(why) => write!(f, "not started: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for How {}
+
+/// What a process wrote; none where it wrote nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Written(Option<(File, u64)>);
+
+/// A process that has ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) how: How,
+    pub(super) began: SystemTime,
+    pub(crate) took: Duration,
+    pub(super) stdout: Written,
+    pub(super) stderr: Written,
+}
+
+/// A process that runs.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: Child,
+    pub(super) group: Pid,
+    start: Start,
+}
+
+#[derive(Debug)]
+struct Start {
+    began: SystemTime,
+    at: Instant,
+    files: Option<(File, File)>,
+}
+
+impl Start {
+    fn ended(self, how: How) -> Ended {
+        let took = self.at.elapsed();
+        let (stdout, stderr) = match self.files {
+            Some((stdout, stderr)) => (Written::of(stdout), Written::of(stderr)),
+            None => <_>::default(),
+        };
+        Ended {
+            how,
+            began: self.began,
+            took,
+            stdout,
+            stderr,
+        }
+    }
+}
+
+impl Process {
+    /// Starts it; what it writes is kept, or thrown away but for its errors.
+    ///
+    /// # Errors
+    ///
+    /// How it has ended: it did not start.
+    pub(crate) fn start(
+        mut command: Command,
+        running: &Running,
+        keeps: bool,
+    ) -> Result<Self, Box<Ended>> {
+        let mut start = Start {
+            began: SystemTime::now(),
+            at: Instant::now(),
+            files: None,
+        };
+        let files = keeps.then(files).transpose();
+        let spawned = files.and_then(|files| {
+            command.stdin(Stdio::null()).stdout(Stdio::null());
+            if let Some((stdout, stderr)) = &files {
+                command.stdout(stdout.try_clone()?);
+                command.stderr(stderr.try_clone()?);
+            }
+            start.files = files;
+            start.at = Instant::now();
+            command.process_group(0).spawn()
+        });
+        let child = match spawned {
+            Ok(child) => child,
+            Err(error) => {
+                let program = command.get_program().display();
+                return Err(Box::new(start.ended(match error.kind() {
+                    io::ErrorKind::ArgumentListTooLong => How::TooLong,
+                    _ => How::NotStarted(format!("{program}: {error}")),
+                })));
+            }
+        };
+        let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else {
+            let how = How::NotStarted("it has no id".to_owned());
+            return Err(Box::new(start.ended(how)));
+        };
+        running.started(group);
+        Ok(Self {
+            child,
+            group,
+            start,
+        })
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(mut self, running: &Running) -> Ended {
+        // It keeps its id until nobody can ask its group to end any more.
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while let Err(error) = waitid(WaitId::Pid(self.group), options) {
+            if error != rustix::io::Errno::INTR {
+                break;
+            }
+        }
+        let asked = running.ended(self.group);
+        let how = match (self.child.wait(), asked) {
+            (Ok(status), _) if status.success() => How::Exit(0),
+            (_, Some(EndReason::Timeout)) => How::TimedOut,
+            (_, Some(EndReason::Unwanted)) => How::Unwanted,
+            (Ok(status), None) => how(status),
+            (Err(error), None) => How::NotStarted(error.to_string()),
+        };
+        self.start.ended(how)
+    }
+}
+
+fn how(status: ExitStatus) -> How {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => How::Exit(code),
+        (None, signal) => How::Signal(signal.unwrap_or_default()),
+    }
+}
+
+/// Two files for what a process writes.
+fn files() -> io::Result<(File, File)> {
+    Ok((tempfile::tempfile()?, tempfile::tempfile()?))
+}
+
+impl Written {
+    fn of(file: File) -> Self {
+        let length = file.metadata().map_or(0, |found| found.len());
+        Self((length > 0).then_some((file, length)))
+    }
+
+    /// Bytes.
+    pub(super) fn len(&self) -> u64 {
+        self.0.as_ref().map_or(0, |(_, length)| *length)
+    }
+
+    /// Hands it over, piece by piece.
+    pub(super) fn copy(&self, to: &mut dyn io::Write) -> io::Result<()> {
+        let Some((file, length)) = &self.0 else {
+            return Ok(());
+        };
+        copy_part(file, 0, *length, to)
+    }
+
+    /// Its last line.
+    pub(super) fn last_line(&self) -> Option<String> {
+        let (file, length) = self.0.as_ref()?;
+        let mut tail = Vec::new();
+        let from = length.saturating_sub(TAIL);
+        copy_part(file, from, length - from, &mut tail).ok()?;
+        let text = String::from_utf8_lossy(&tail);
+        let mut lines = text.lines().rev().map(str::trim);
+        lines.find(|line| !line.is_empty()).map(str::to_owned)
+    }
+}
+
+/// Copies a part of a file, wherever others read or write it.
+pub(super) fn copy_part(
+    file: &File,
+    from: u64,
+    length: u64,
+    to: &mut dyn io::Write,
+) -> io::Result<()> {
+    let mut piece = vec![0; usize::try_from(length).unwrap_or(usize::MAX).min(1 << 16)];
+    let (mut at, end) = (from, from + length);
+    while at < end {
+        let most = usize::try_from(end - at)
+            .unwrap_or(usize::MAX)
+            .min(piece.len());
+        let read = file.read_at(piece.get_mut(..most).unwrap_or_default(), at)?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        to.write_all(piece.get(..read).unwrap_or_default())?;
+        at += read as u64;
+    }
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! `breakeven show`: a profile as text, one format per file.
+
+use std::collections::{HashMap, HashSet};
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use breakeven_judge::budget::Idle;
+use breakeven_judge::page::{Page, clean};
+use breakeven_judge::{Limits, Outcome, Overview, Standing, Thresholds, overview};
+use breakeven_profile::profile::Profile;
+use breakeven_report::Words;
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::Format;
+use crate::exit::Ending;
+use crate::input::{Input, InputArgs};
+use crate::print::{print, unless_closed};
+
+mod activity;
+pub(crate) mod budgets;
+mod csv;
+pub(crate) mod environment;
+mod executions;
+mod json;
+mod load;
+mod verdicts;
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// Profile file, or a file of another tool
+    pub(crate) file: PathBuf,
+
+    /// Budgets for means and memory
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) budget: Option<PathBuf>,
+
+    /// Format of the output
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+pub(crate) fn run(args: &ShowArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+    let limits = crate::input::limits(args.budget.as_deref())?;
+    let profile = Input::new(&args.input, err).read(&args.file)?;
+    let report = Report::new(profile, limits);
+    write(&report, args.format, out, err)?;
+    // Showing a failure is no failure.
+    Ok(Ending::Judged(report.budgets))
+}
+
+/// Everything that is printed about a profile.
+pub(crate) struct Report {
+    pub(crate) profile: Profile,
+    pub(crate) overview: Overview,
+    pub(crate) thresholds: Thresholds,
+    /// Backends without a device here; empty for a profile from elsewhere.
+    pub(crate) absent: Vec<Absent>,
+    /// What went wrong beside the operations.
+    pub(crate) notes: Vec<String>,
+    /// What is worth knowing beside it.
+    pub(crate) remarks: Vec<String>,
+    /// What is said of budgets of the user's that nothing was held against.
+    pub(crate) unmatched: Vec<String>,
+    /// How the budgets that the user gave end.
+    pub(crate) budgets: Outcome,
+    /// True where the user gave the budgets.
+    budgets_given: bool,
+    /// Names of operations of which the profile has several sizes.
+    sized: HashSet<String>,
+}
+
+impl Report {
+    /// Judges a profile by the limits given, else by the suite's own.
+    pub(crate) fn new(profile: Profile, limits: Option<Limits>) -> Self {
+        let budgets_given = limits.is_some();
+        let limits = limits.unwrap_or_else(|| budgets::of_the_suite(&profile));
+        let mut unmatched = limits.unmatched(std::slice::from_ref(&profile));
+        if !budgets_given {
+            // The suite's own are for whatever of it was measured.
+            unmatched.clear();
+        }
+        let overview = overview(&profile, &limits);
+        let mut held = overview.rows.iter().flat_map(|row| &row.budgets);
+        let over = budgets_given && held.any(|held| held.standing == Standing::Over);
+        let budgets = match unmatched.iter().all(|(_, why)| *why == Idle::Failed) {
+            _ if over => Outcome::Failed,
+            _ if unmatched.is_empty() => Outcome::Passed,
+            true => Outcome::Failed,
+            false => Outcome::Mismatched,
+        };
+        let unmatched = unmatched.iter();
+        let unmatched =
+            unmatched.map(|(scope, why)| format!("the limit of {scope} applies to nothing: {why}"));
+        let unmatched = unmatched.collect();
+        Self {
+            unmatched,
+            budgets,
+            budgets_given,
+            sized: sized(&profile),
+            overview,
+            profile,
+            thresholds: limits.thresholds,
+            absent: Vec::new(),
+            notes: Vec::new(),
+            remarks: Vec::new(),
+        }
+    }
+
+    /// Everything, for people.
+    fn page(&self) -> Page {
+        let mut page = Page::default();
+        environment::add(self, &mut page);
+        self.overview.add_to(&mut page, &self.profile);
+        activity::add(self, &mut page);
+        load::add(self, &mut page);
+        executions::add(self, &mut page);
+        verdicts::add(self, &mut page);
+        page
+    }
+
+    /// What stands beside the table of the operations, for the page of `breakeven report`.
+    pub(crate) fn words(&self) -> Words {
+        let mut words = Words::default();
+        environment::add(self, &mut words.environment);
+        executions::add(self, &mut words.executions);
+        activity::add(self, &mut words.devices);
+        load::add(self, &mut words.load);
+        verdicts::add(self, &mut words.judged);
+        words
+    }
+
+    /// An operation's name, with its size where the profile has several.
+    fn operation(&self, name: &str, size: Option<u64>) -> String {
+        match size.filter(|_| self.sized.contains(name)) {
+            Some(size) => format!("{name} (size {size})"),
+            None => name.to_owned(),
+        }
+    }
+
+    /// An operation and its device.
+    fn who(&self, name: &str, size: Option<u64>, device: &str) -> String {
+        format!("{} on {}", self.operation(name, size), self.label(device))
+    }
+
+    /// The id of a device, said to be software where it is a GPU and is.
+    fn label(&self, device: &str) -> String {
+        self.profile.device_label(device)
+    }
+}
+
+/// A backend that has no device here.
+#[derive(Debug, Serialize)]
+pub(crate) struct Absent {
+    /// Which one; none for all of them.
+    pub(crate) backend: Option<&'static str>,
+    pub(crate) reason: String,
+    /// What would make it present.
+    pub(crate) remedy: String,
+}
+
+fn sized(profile: &Profile) -> HashSet<String> {
+    let mut first: HashMap<&str, Option<u64>> = HashMap::new();
+    let several = profile.operations.iter().filter(|operation| {
+        let size = first.entry(&operation.name).or_insert(operation.size);
+        *size != operation.size
+    });
+    several.map(|operation| operation.name.clone()).collect()
+}
+
+/// A report in a format; what a format has no room for goes to `err`. A reader that
+/// has gone stops the printing and nothing else.
+pub(crate) fn write(
+    report: &Report,
+    format: Format,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<()> {
+    let printed = match format {
+        Format::Table => print(&report.page(), out),
+        Format::Json => json::write(report, out),
+        Format::Markdown => Ok(report.page().markdown(out)?),
+        Format::Csv => csv::write(report, out),
+    };
+    unless_closed(printed.and_then(|()| Ok(out.flush()?)))?;
+    // Nobody may be left to tell.
+    for note in report.notes.iter().filter(|_| format == Format::Csv) {
+        let _ = writeln!(err, "{}", clean(note));
+    }
+    // A page has them.
+    if let Format::Json | Format::Csv = format {
+        tell_unmatched(report, err);
+    }
+    Ok(())
+}
+
+/// Says which budgets nothing was held against.
+pub(crate) fn tell_unmatched(report: &Report, err: &mut dyn Write) {
+    for text in &report.unmatched {
+        let _ = writeln!(err, "error: {}", clean(text));
+    }
+}

@@ -1,0 +1,268 @@
+//! Below the main table: winners, bottlenecks, targets, budgets.
+
+use std::collections::{BTreeMap, HashMap};
+
+use breakeven_judge::bottleneck::Targets;
+use breakeven_judge::page::figures::times;
+use breakeven_judge::page::{Column, Item, Page, Row, Table, Text, Tone};
+use breakeven_judge::{Finding, FindingKind, Standing, Winner};
+use breakeven_profile::profile::DeviceMemory;
+use breakeven_profile::unit;
+use serde_json::Value;
+
+use super::Report;
+
+/// Groups of findings with one cause, and operations that miss a target, that are printed;
+/// the rest is counted.
+const MOST_PRINTED: usize = 8;
+
+pub(super) fn add(report: &Report, page: &mut Page) {
+    add_winners(report, page);
+    add_findings(report, page);
+    add_targets(report, page);
+    add_budgets(report, page);
+    add_reuse(report, page);
+    add_tuned(report, page);
+    for note in &report.notes {
+        page.say(Text::new(note, Tone::Bad));
+    }
+    for remark in &report.remarks {
+        page.aside(remark);
+    }
+    if report.profile.interrupted {
+        let text = "interrupted: some of what was requested was not measured";
+        page.say(Text::new(text, Tone::Warning));
+    }
+}
+
+fn add_winners(report: &Report, page: &mut Page) {
+    let winners = &report.overview.winners;
+    if winners.is_empty() {
+        return;
+    }
+    page.heading("Winners");
+    let rows = winners.iter().map(|winner| {
+        let tone = if winner.clear {
+            Tone::Good
+        } else {
+            Tone::Warning
+        };
+        let operation = report.operation(&winner.operation, winner.size);
+        Row::new([
+            Text::from(operation),
+            Text::new(report.label(&winner.device), tone),
+            ahead(report, winner).into(),
+        ])
+    });
+    page.table(Table {
+        columns: vec![
+            Column::words("operation", Column::KEPT),
+            Column::words("fastest", Column::KEPT),
+            Column::words("by", Column::KEPT),
+        ],
+        rows: rows.collect(),
+        ..Table::default()
+    });
+    if winners.iter().any(|winner| !winner.over_runs) {
+        page.aside(
+            "with 95 % intervals within one run; --runs 5 also measures how much runs differ",
+        );
+    }
+}
+
+/// How often calls on each GPU found the memory that they needed.
+fn add_reuse(report: &Report, page: &mut Page) {
+    let mut devices: BTreeMap<&str, DeviceMemory> = BTreeMap::new();
+    for operation in &report.profile.operations {
+        if let Some(memory) = DeviceMemory::of(&operation.attributes) {
+            let sum = devices.entry(&operation.device).or_default();
+            sum.calls = sum.calls.saturating_add(memory.calls);
+            sum.hits = sum.hits.saturating_add(memory.hits);
+            sum.reserved_bytes = sum.reserved_bytes.max(memory.reserved_bytes);
+        }
+    }
+    for (device, memory) in devices {
+        if let Some(rate) = memory.hit_rate() {
+            page.aside(format!(
+                "{}: {} of the calls reused memory that was freed before; at most {} \
+                 was held",
+                report.label(device),
+                unit::percent(rate),
+                unit::bytes(memory.reserved_bytes)
+            ));
+        }
+    }
+}
+
+/// What kernels were launched with where that was tuned, the kernels of a device together.
+fn add_tuned(report: &Report, page: &mut Page) {
+    let mut devices: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for operation in &report.profile.operations {
+        let attribute = |name| operation.attributes.get(name);
+        let is_tuned = attribute("tuned").and_then(Value::as_bool) == Some(true);
+        let used = attribute("configuration").and_then(Value::as_str);
+        if let (true, Some(used)) = (is_tuned, used) {
+            let kernels = devices.entry(&operation.device).or_default();
+            kernels.push(format!("{} ({used})", operation.name));
+        }
+    }
+    for (device, kernels) in devices {
+        let label = report.label(device);
+        page.aside(format!("{label}: tuned: {}", kernels.join(", ")));
+    }
+}
+
+/// How far ahead the winner is, and of whom.
+fn ahead(report: &Report, winner: &Winner) -> String {
+    let interval = winner.interval.map_or_else(String::new, |[lower, upper]| {
+        format!(" ({} to {})", times(lower), times(upper))
+    });
+    let how = match winner.clear {
+        true => "faster than",
+        false => "but not clearly against",
+    };
+    let next = report.label(&winner.runner_up);
+    format!("{}×{interval} {how} {next}", times(winner.ratio))
+}
+
+/// Findings with one cause together, the figures of each.
+fn add_findings(report: &Report, page: &mut Page) {
+    let mut groups: Vec<Vec<&Finding>> = Vec::new();
+    let mut places = HashMap::new();
+    for finding in &report.overview.findings {
+        let new = groups.len();
+        let place = *places
+            .entry((&finding.cause, &finding.next_step))
+            .or_insert(new);
+        if place == new {
+            groups.push(Vec::new());
+        }
+        groups[place].push(finding);
+    }
+    if groups.is_empty() {
+        return;
+    }
+    let more = groups.len().saturating_sub(MOST_PRINTED);
+    let items = groups.into_iter().take(MOST_PRINTED).flat_map(|group| {
+        let mut items: Vec<Item> = group.iter().map(|finding| item(report, finding)).collect();
+        if let (Some(last), [finding, ..]) = (items.last_mut(), &group[..]) {
+            last.facts = vec![
+                ("cause".to_owned(), finding.cause.clone().into()),
+                ("next".to_owned(), with_flag(&finding.next_step).into()),
+            ];
+        }
+        items
+    });
+    page.list("Bottlenecks", items);
+    if more > 0 {
+        page.aside(format!(
+            "and {more} more causes, of operations that take less of the time; --format json lists all"
+        ));
+    }
+}
+
+/// The next step, with the flag that asks for it.
+fn with_flag(step: &str) -> String {
+    step.replace("more warm-up calls", "more warm-up calls (--warmup)")
+        .replace("more runs", "more runs (--runs)")
+}
+
+fn item(report: &Report, finding: &Finding) -> Item {
+    let who = report.who(&finding.operation, finding.size, &finding.device);
+    let said = Text::new(finding_text(finding), Tone::Warning);
+    Item {
+        head: vec![format!("{who}:").into(), said],
+        facts: Vec::new(),
+    }
+}
+
+/// What a finding says, with its figure.
+fn finding_text(finding: &Finding) -> String {
+    let (value, limit) = (finding.value, finding.threshold);
+    match finding.what {
+        FindingKind::Slow => format!("slow: {} (over {})", unit::time(value), unit::time(limit)),
+        FindingKind::HighVariance => format!(
+            "high variance: CV {} (over {})",
+            unit::percent(value),
+            unit::percent(limit)
+        ),
+        FindingKind::Outliers => format!("outliers: max is {value:.1} × mean (over {limit})"),
+    }
+}
+
+/// The targets are a program's: a tool that repeats a benchmark has none unless a file
+/// gives them.
+fn add_targets(report: &Report, page: &mut Page) {
+    let judged = report.overview.rows.iter();
+    let judged: Vec<_> = judged.filter_map(|row| Some((row, row.targets?))).collect();
+    if judged.is_empty() || report.profile.benchmark && !report.budgets_given {
+        return;
+    }
+    let limits = &report.thresholds;
+    page.heading(format!(
+        "Targets (mean < {}, CV < {}, > {})",
+        unit::time(limits.target_mean_ns),
+        unit::percent(limits.target_cv),
+        unit::per_s(limits.target_per_s)
+    ));
+    let mut missed: Vec<_> = judged.iter().filter(|(_, met)| !met.all()).collect();
+    let tone = if missed.is_empty() {
+        Tone::Good
+    } else {
+        Tone::Plain
+    };
+    let met = judged.len() - missed.len();
+    page.say(Text::new(format!("met by {met} of {}", judged.len()), tone));
+    missed.sort_by(|(a, _), (b, _)| b.share_of_total.total_cmp(&a.share_of_total));
+    let more = missed.len().saturating_sub(MOST_PRINTED);
+    let rows = missed.into_iter().take(MOST_PRINTED).map(|(row, targets)| {
+        Row::new([
+            report.who(&row.operation, row.size, &row.device).into(),
+            Text::new(missed_text(*targets), Tone::Warning),
+            unit::percent(row.share_of_total).into(),
+        ])
+    });
+    page.table(Table {
+        columns: vec![
+            Column::words("missed by", Column::KEPT),
+            Column::words("in", Column::KEPT),
+            Column::figures("of the time", 1),
+        ],
+        rows: rows.collect(),
+        ..Table::default()
+    });
+    if more > 0 {
+        page.aside(format!(
+            "and {more} more operations that miss a target; --format json lists all"
+        ));
+    }
+}
+
+fn missed_text(targets: Targets) -> String {
+    let each = [
+        (targets.mean, "mean"),
+        (targets.cv, "CV"),
+        (targets.rate, "rate"),
+    ];
+    let missed = each.into_iter().filter(|(met, _)| !met);
+    missed.map(|(_, name)| name).collect::<Vec<_>>().join(", ")
+}
+
+fn add_budgets(report: &Report, page: &mut Page) {
+    let rows = report.overview.rows.iter();
+    let table = Standing::table(rows.flat_map(|row| {
+        let who = report.who(&row.operation, row.size, &row.device);
+        row.budgets.iter().map(move |held| (who.clone(), *held))
+    }));
+    if table.rows.is_empty() && !report.budgets_given {
+        return;
+    }
+    page.heading("Budgets");
+    if table.rows.is_empty() && report.unmatched.is_empty() {
+        page.aside("the file gives none");
+    }
+    page.table(table);
+    for text in &report.unmatched {
+        page.say(Text::new(text, Tone::Bad));
+    }
+}

@@ -1,0 +1,221 @@
+//! `breakeven sweep`: time over size on the CPU and the GPUs, and where they break even.
+
+use std::io::Write;
+
+use anyhow::Result;
+use axis::{Axis, whole};
+use breakeven::Costs;
+use breakeven_judge::Outcome;
+use breakeven_judge::break_even::refined_sizes;
+use breakeven_profile::file;
+use breakeven_profile::profile::Device;
+use executions::executions;
+pub(crate) use found::{Found, Point, Rival};
+
+use crate::engine::devices::devices;
+use crate::engine::protocol::{Cell, Message, PointCell, Request};
+use crate::engine::session::{Machine, Session, detect};
+use crate::engine::supervisor::{self, Ended};
+use crate::exit::{Ending, Interrupted};
+use crate::print::unless_closed;
+use crate::profile::{memory, progress};
+use crate::sweep::args::SweepArgs;
+use crate::sweep::page as output;
+
+pub(crate) mod args;
+mod axis;
+mod executions;
+mod found;
+pub(crate) mod page;
+mod plot;
+
+/// Time after which a point gets no further call in a round, or a batch no further
+/// execution.
+const POINT_LIMIT_MS: u64 = 200;
+
+pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+    // All that can be wrong with what was typed, before anything is measured.
+    let axis = Axis::of(args)?;
+    if let Some(path) = &args.output {
+        file::check_writable(path)?;
+    }
+    let timeout_s = args.device_timeout.get();
+    let machine = detect(timeout_s, "interrupted: nothing was measured yet")?;
+    let mut devices = devices(&args.device, &machine.hardware)?;
+    if devices.iter().all(|device| device != Device::CPU) {
+        // It is what GPUs are held against.
+        devices.insert(0, Device::CPU.to_owned());
+    }
+    axis.check_memory(&machine, devices.len() > 1)?;
+    let mut session = Session::new(&machine.hardware);
+    let mut sweep = Sweep {
+        args,
+        axis: &axis,
+        session: &mut session,
+    };
+    let measured = sweep.measure(&devices)?;
+    session.profile.interrupted = measured == Ended::Interrupted;
+    let found = Found::of(&axis, &devices, &session.profile);
+    session.profile.evidence.break_even = found.evidence(&axis)?;
+
+    // What was measured first: it must not hang on a closed terminal.
+    let written = session.keep(args.output.as_deref());
+    let printed = output::write(&found, &session, &machine.hardware, args.format, out);
+    let interrupted = written?;
+    unless_closed(printed)?;
+    if measured == Ended::Interrupted {
+        return Err(interrupted.into());
+    }
+    let taught = teach(args, &axis, &found, &machine, &mut session)?;
+    for warning in &session.warnings {
+        // Nobody may be left to tell.
+        let _ = writeln!(err, "warning: {warning}");
+    }
+    if taught == Ended::Interrupted {
+        let said = "interrupted: all was measured, and the cost model learned only some of it";
+        return Err(Interrupted(said).into());
+    }
+    let mut operations = session.profile.operations.iter();
+    let has_failed = operations.any(|operation| operation.failure.is_some());
+    Ok(Ending::Measured {
+        failed: has_failed || !session.notes.is_empty(),
+        budgets: Outcome::Passed,
+    })
+}
+
+/// Executes batches for the cost model, where one is kept.
+fn teach(
+    args: &SweepArgs,
+    axis: &Axis,
+    found: &Found,
+    machine: &Machine,
+    session: &mut Session,
+) -> Result<Ended> {
+    let (costs, warning) = Costs::open_default();
+    let warnings = &mut session.warnings;
+    warnings.extend(warning.map(|warning| warning.to_string()));
+    let workers = whole(machine.hardware.usable_cores.cores.ceil().max(1.0));
+    let cells = match costs.is_kept() {
+        true => executions(axis, found, workers, memory(machine)),
+        false => Vec::new(),
+    };
+    if cells.is_empty() {
+        return Ok(Ended::Complete);
+    }
+    let progress = progress(cells.len() as u64);
+    progress.set_message("batches for the cost model");
+    let request = Request {
+        cells,
+        warmup: 1,
+        iterations: executions::EXECUTIONS,
+        ..request(args)
+    };
+    let ended = supervisor::run(&request, &mut |index, message| {
+        if ends(&message) {
+            progress.inc(1);
+        }
+        session.take(&request.cells[index], message);
+    });
+    progress.finish_and_clear();
+    ended
+}
+
+/// True for the last message of a cell.
+fn ends(message: &Message) -> bool {
+    matches!(message, Message::End | Message::Failed(_))
+}
+
+struct Sweep<'s> {
+    args: &'s SweepArgs,
+    axis: &'s Axis,
+    session: &'s mut Session,
+}
+
+impl Sweep<'_> {
+    /// All values, and then those that tell more of each break-even.
+    fn measure(&mut self, devices: &[String]) -> Result<Ended> {
+        let clock = Request {
+            cells: vec![Cell::Clock],
+            ..request(self.args)
+        };
+        let session = &mut *self.session;
+        let ended = supervisor::run(&clock, &mut |_, message| {
+            session.take(&Cell::Clock, message)
+        })?;
+        if ended == Ended::Interrupted
+            || self.rounds(&self.axis.values, devices)? == Ended::Interrupted
+        {
+            return Ok(Ended::Interrupted);
+        }
+        if !self.axis.is_range {
+            return Ok(Ended::Complete);
+        }
+        let found = Found::of(self.axis, devices, &self.session.profile);
+        let rivals = found.rivals.iter();
+        let mut values: Vec<u64> = rivals
+            .flat_map(|rival| refined_sizes(&rival.times))
+            .collect();
+        values.sort_unstable();
+        values.dedup();
+        match values.is_empty() {
+            true => Ok(Ended::Complete),
+            // All devices, so that those compared had the same rounds.
+            false => self.rounds(&values, devices),
+        }
+    }
+
+    /// Measures the values on the devices, in turns, as many times as was asked for.
+    fn rounds(&mut self, values: &[u64], devices: &[String]) -> Result<Ended> {
+        let rounds = self.args.rounds.get();
+        let cells = (values.len() * devices.len()) as u64 * u64::from(rounds);
+        let progress = progress(cells);
+        for round in 0..rounds {
+            let mut cells = Vec::new();
+            for value in values {
+                cells.extend(devices.iter().map(|device| {
+                    Cell::Point(PointCell {
+                        kernel: self.axis.kernel.to_owned(),
+                        over: self.axis.over,
+                        value: *value,
+                        device: device.clone(),
+                    })
+                }));
+            }
+            cells.retain(|cell| !self.session.failed_at(cell));
+            // Nobody is always first.
+            if round % 2 == 1 {
+                cells.reverse();
+            }
+            let request = Request {
+                cells,
+                ..request(self.args)
+            };
+            progress.set_message(format!("round {} of {rounds}", round + 1));
+            self.session.begin_run(round);
+            let session = &mut *self.session;
+            let ended = supervisor::run(&request, &mut |index, message| {
+                if ends(&message) {
+                    progress.inc(1);
+                }
+                session.take(&request.cells[index], message);
+            })?;
+            if ended == Ended::Interrupted {
+                progress.finish_and_clear();
+                return Ok(ended);
+            }
+        }
+        progress.finish_and_clear();
+        Ok(Ended::Complete)
+    }
+}
+
+/// What is asked of every worker.
+fn request(args: &SweepArgs) -> Request {
+    Request {
+        warmup: args.warmup,
+        iterations: args.iterations.get(),
+        limit_ms: Some(POINT_LIMIT_MS),
+        device_timeout_s: args.device_timeout.get(),
+        ..Request::default()
+    }
+}
