@@ -208,9 +208,8 @@ fn newest(
     // The interval of the next value: √(n + 1) times that of the mean.
     let [low, high] = mean_interval(&logs, SURE).ok()?;
     let most = f64::midpoint(low, high) + (high - low) / 2.0 * (logs.len() as f64 + 1.0).sqrt();
-    let is_worse = |point: &&Point| {
-        point.value_ns / level >= sensitivity.factor && point.value_ns.ln() > most
-    };
+    let is_worse =
+        |point: &&Point| point.value_ns / level >= sensitivity.factor && point.value_ns.ln() > most;
     let worse = series.points[from..].iter().rev().take_while(is_worse);
     let index = series.points.len() - worse.count();
     (index < series.points.len() && index > from).then(|| Change {

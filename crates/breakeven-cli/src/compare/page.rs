@@ -1,6 +1,5 @@
 //! A comparison as text, one format per file.
 
-use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -57,13 +56,14 @@ impl Report {
             page.aside("--relative judges the changes without what they have in common");
         }
         page.blocks.extend(self.comparison.page().blocks);
-        let reasons = in_words(&self.verdict.reasons);
-        page.list(Text::new("Not passed", Tone::Bad), reasons);
-        // The inconclusive ones are in the table.
-        let alone = |reason: &&Reason| matches!(reason, Reason::MeanAlone { .. });
-        let undecided: Vec<Reason> =
-            (self.verdict.undecided.iter().filter(alone).cloned()).collect();
-        page.list(Text::new("Undecided", Tone::Warning), in_words(&undecided));
+        page.list(
+            Text::new("Not passed", Tone::Bad),
+            beside_the_table(&self.verdict.reasons),
+        );
+        page.list(
+            Text::new("Undecided", Tone::Warning),
+            beside_the_table(&self.verdict.undecided),
+        );
         let tone = match self.verdict.outcome {
             Outcome::Passed => Tone::Good,
             Outcome::Inconclusive => Tone::Warning,
@@ -86,30 +86,15 @@ impl Report {
     }
 }
 
-/// The reasons, those of operations that as many runs might settle in one line.
-fn in_words(reasons: &[Reason]) -> Vec<String> {
-    let mut inconclusive = HashMap::new();
-    for reason in reasons {
-        if let Reason::Inconclusive { runs_needed, .. } = reason {
-            *inconclusive.entry(*runs_needed).or_insert(0) += 1;
-        }
-    }
-    let in_words = reasons.iter().filter_map(|reason| {
-        Some(match reason {
-            Reason::Missing { .. } => format!("{reason} (--allow-missing lets it pass)"),
-            Reason::MeanAlone { .. } => {
-                format!("{reason} (--strict fails on it, --metric mean judges it)")
-            }
-            Reason::Inconclusive { runs_needed, .. } => match inconclusive.remove(runs_needed)? {
-                1 => reason.to_string(),
-                count => Reason::Inconclusive {
-                    operation: format!("{count} operations"),
-                    runs_needed: *runs_needed,
-                }
-                .to_string(),
-            },
-            _ => reason.to_string(),
-        })
+/// The reasons that the table does not show, with the flag that changes each.
+fn beside_the_table(reasons: &[Reason]) -> Vec<String> {
+    let in_words = reasons.iter().filter_map(|reason| match reason {
+        Reason::Regression { .. } | Reason::Inconclusive { .. } => None,
+        Reason::Missing { .. } => Some(format!("{reason} (--allow-missing lets it pass)")),
+        Reason::MeanAlone { .. } => Some(format!(
+            "{reason} (--strict fails on it, --metric mean judges it)"
+        )),
+        _ => Some(reason.to_string()),
     });
     in_words.collect()
 }

@@ -87,7 +87,7 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
     }
     let remarks = batches::remarks(args, &kernels, hardware, &session);
     let absent = machine.hardware.absent.iter().map(Absent::from).collect();
-    let mut report = Report::new(session.profile, limits);
+    let mut report = Report::of_the_suite(session.profile, limits);
     report.absent = absent;
     report.notes = session.notes;
     report.remarks = remarks;

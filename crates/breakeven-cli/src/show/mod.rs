@@ -19,6 +19,7 @@ use crate::input::{Input, InputArgs};
 use crate::print::{print, unless_closed};
 
 mod activity;
+#[cfg(feature = "engine")]
 pub(crate) mod budgets;
 mod csv;
 pub(crate) mod environment;
@@ -70,20 +71,18 @@ pub(crate) struct Report {
     pub(crate) budgets: Outcome,
     /// True where the user gave the budgets.
     budgets_given: bool,
+    /// True where the targets are for these operations: those of the suite, or of the file.
+    has_targets: bool,
     /// Names of operations of which the profile has several sizes.
     sized: HashSet<String>,
 }
 
 impl Report {
-    /// Judges a profile by the limits given, else by the suite's own.
+    /// Judges a profile by the limits given.
     pub(crate) fn new(profile: Profile, limits: Option<Limits>) -> Self {
         let budgets_given = limits.is_some();
-        let limits = limits.unwrap_or_else(|| budgets::of_the_suite(&profile));
-        let mut unmatched = limits.unmatched(std::slice::from_ref(&profile));
-        if !budgets_given {
-            // The suite's own are for whatever of it was measured.
-            unmatched.clear();
-        }
+        let limits = limits.unwrap_or_default();
+        let unmatched = limits.unmatched(std::slice::from_ref(&profile));
         let overview = overview(&profile, &limits);
         let mut held = overview.rows.iter().flat_map(|row| &row.budgets);
         let over = budgets_given && held.any(|held| held.standing == Standing::Over);
@@ -101,6 +100,7 @@ impl Report {
             unmatched,
             budgets,
             budgets_given,
+            has_targets: budgets_given,
             sized: sized(&profile),
             overview,
             profile,
@@ -109,6 +109,19 @@ impl Report {
             notes: Vec::new(),
             remarks: Vec::new(),
         }
+    }
+
+    /// Judges a profile of the suite: by the limits given, else by the suite's own, which are
+    /// for whatever of it was measured and never fail.
+    #[cfg(feature = "engine")]
+    pub(crate) fn of_the_suite(profile: Profile, limits: Option<Limits>) -> Self {
+        let own = limits.is_none().then(|| budgets::of_the_suite(&profile));
+        let mut report = Self::new(profile, limits);
+        if let Some(own) = own {
+            report.overview = overview(&report.profile, &own);
+        }
+        report.has_targets = true;
+        report
     }
 
     /// Everything, for people.

@@ -190,12 +190,10 @@ fn finding_text(finding: &Finding) -> String {
     }
 }
 
-/// The targets are a program's: a tool that repeats a benchmark has none unless a file
-/// gives them.
 fn add_targets(report: &Report, page: &mut Page) {
     let judged = report.overview.rows.iter();
     let judged: Vec<_> = judged.filter_map(|row| Some((row, row.targets?))).collect();
-    if judged.is_empty() || report.profile.benchmark && !report.budgets_given {
+    if judged.is_empty() || !report.has_targets {
         return;
     }
     let limits = &report.thresholds;
