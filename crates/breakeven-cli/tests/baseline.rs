@@ -100,7 +100,7 @@ fn wrong_use() {
     fs::write(directory.path().join("notes.txt"), "not a profile").unwrap();
     let refused = |args: &str| within(&directory, args).refusal();
     // A slip of the pen must not cost a file that is no baseline.
-    assert_snapshot!(refused("baseline accept one.json --baseline notes.txt"), @"error: notes.txt:1:2: not a breakeven profile: it is not JSON");
+    assert_snapshot!(refused("baseline accept one.json --baseline notes.txt"), @"error: notes.txt: not a breakeven profile: it is not JSON");
     assert_snapshot!(refused("baseline accept one.json one.json"), @"error: one.json is named twice on one side");
     assert_snapshot!(refused("baseline accept one.json --baseline missing/b.json"), @"error: missing/b.json: the directory missing cannot be used: No such file or directory (os error 2)");
     let said = refused("baseline accept");
