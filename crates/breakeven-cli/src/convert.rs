@@ -11,12 +11,11 @@ use breakeven_profile::file;
 use breakeven_profile::profile::Profile;
 use clap::{Args, ValueEnum};
 
-use crate::cli::Format;
-use crate::compare::distinct;
 use crate::exit::Ending;
-use crate::input::{Input, with_flags};
+use crate::input::{Input, distinct, with_flags};
 use crate::print::unless_closed;
 use crate::show::{self, Report};
+use crate::values::Format;
 
 #[derive(Debug, Args)]
 pub(crate) struct ConvertArgs {

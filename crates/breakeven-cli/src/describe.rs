@@ -5,10 +5,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::cli::Cli;
 use crate::exit::Ending;
 
 #[derive(Debug, Args)]
@@ -26,17 +25,21 @@ pub(crate) struct ManArgs {
     pub(crate) folder: PathBuf,
 }
 
-pub(crate) fn completions(args: &CompletionsArgs, out: &mut dyn Write) -> Result<Ending> {
+pub(crate) fn completions(
+    args: &CompletionsArgs,
+    mut command: Command,
+    out: &mut dyn Write,
+) -> Result<Ending> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "breakeven", &mut script);
+    clap_complete::generate(args.shell, &mut command, "breakeven", &mut script);
     out.write_all(&script)?;
     Ok(Ending::Done)
 }
 
-pub(crate) fn man(args: &ManArgs, err: &mut dyn Write) -> Result<Ending> {
+pub(crate) fn man(args: &ManArgs, command: Command, err: &mut dyn Write) -> Result<Ending> {
     let folder = args.folder.display();
     fs::create_dir_all(&args.folder).with_context(|| format!("cannot make the folder {folder}"))?;
-    clap_mangen::generate_to(Cli::command(), &args.folder)
+    clap_mangen::generate_to(command, &args.folder)
         .with_context(|| format!("cannot write the manual to {folder}"))?;
     writeln!(err, "wrote the manual to {folder}")?;
     Ok(Ending::Done)

@@ -1,16 +1,18 @@
 //! Profiles that commands read, of this program or other tools, and how they are to be read.
 
+use std::collections::HashSet;
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Error, Result};
+use anyhow::{Context, Error, Result, bail};
 use breakeven_import::{Columns, Entry, Format, Imported, Options};
 use breakeven_judge::Limits;
 use breakeven_judge::page::clean;
 use breakeven_profile::profile::Profile;
 use clap::Args;
 
-use crate::cli::similar;
+use crate::values::similar;
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct InputArgs {
@@ -120,4 +122,20 @@ pub(crate) fn limits(path: Option<&Path>) -> Result<Option<Limits>> {
         .with_context(|| format!("cannot read the budget file {name}"))?;
     let limits = Limits::from_toml(&text).with_context(|| format!("budget file {name}"))?;
     Ok(Some(limits))
+}
+
+/// The files behind the paths; the same runs twice would look like less noise.
+pub(crate) fn distinct(paths: &[PathBuf]) -> Result<HashSet<PathBuf>> {
+    let mut files = HashSet::new();
+    for path in paths {
+        if !files.insert(behind(path)) {
+            bail!("{} is named twice on one side", path.display());
+        }
+    }
+    Ok(files)
+}
+
+/// The file behind a path. What cannot be found is told when it is read.
+pub(crate) fn behind(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -35,13 +35,14 @@ mod show;
 mod sweep;
 #[cfg(feature = "engine")]
 mod tune;
+mod values;
 
 use std::ffi::OsString;
 use std::io::Write;
 
 use anyhow::{Error, Result};
 use breakeven_judge::page::clean;
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use cli::{Cli, Command};
 use exit::{Ending, Exit, Interrupted};
 
@@ -101,8 +102,8 @@ fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         Command::History(args) => history::run(args, out, err),
         Command::Report(args) => report::run(args, err),
         Command::Advise(args) => advise::run(args, out, err),
-        Command::Completions(args) => describe::completions(args, out),
-        Command::Man(args) => describe::man(args, err),
+        Command::Completions(args) => describe::completions(args, Cli::command(), out),
+        Command::Man(args) => describe::man(args, Cli::command(), err),
     }
 }
 

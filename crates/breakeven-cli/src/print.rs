@@ -9,7 +9,7 @@ use breakeven_judge::page::{Page, is_obeyed};
 use breakeven_profile::file::{FileError, FileErrorKind};
 use serde::Serialize;
 
-use crate::cli::PageFormat;
+use crate::values::PageFormat;
 
 /// Prints a page, as wide as the terminal.
 pub(crate) fn print(page: &Page, out: &mut dyn Write) -> Result<()> {

@@ -80,7 +80,7 @@ fn wrong_use() {
     fs::write(directory.path().join("notes.txt"), "not a profile").unwrap();
     let refused = |args: &str| within(&directory, args).refusal();
     // A slip of the pen must not cost a file that is no baseline.
-    assert_snapshot!(refused("compare notes.txt one.json --accept"), @"error: notes.txt:1:2: not a breakeven profile: it is not JSON");
+    assert_snapshot!(refused("compare notes.txt one.json --accept"), @"error: notes.txt: not a breakeven profile: it is not JSON");
     assert_snapshot!(refused("compare one.json one.json --accept"), @"error: one.json is on both sides; name the baseline and the new profile");
     assert_snapshot!(refused("compare missing/b.json one.json --accept"), @"error: missing/b.json: the directory missing cannot be used: No such file or directory (os error 2)");
     assert!(refused("compare b.json one.json --accept --gate").contains("cannot be used with"));

@@ -311,7 +311,7 @@ fn input_from_which_no_verdict_follows() {
     assert_snapshot!(refused(&f(), &[]), @"error: the current side holds no operations; measure again, or name another file");
     assert_snapshot!(refused(&f(), &[steady("g", 1e6)]), @"error: no operation is on both sides: the baseline has f on cpu, and the current side g on cpu; an operation is identified by name, device and size");
     assert_snapshot!(refused(&f(), &[steady("f", 0.0)]), @"error: every operation on both sides has a run with a time of 0 ns, which is below the clock's resolution; measure more work in a call");
-    assert_snapshot!(refused(&f(), &[steady("f", -5.0)]), @"error: b.json:1:265: operations[0].runs[0].samples_ns[0]: invalid value: floating point `-5.0`, expected a time in ns, a number from 0 to 2^63");
+    assert_snapshot!(refused(&f(), &[steady("f", -5.0)]), @"error: b.json: operations[0].runs[0].samples_ns[0]: -5 ns is not a time; times are from 0 to 2^63 ns");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use std::io::Read as _;
 
-use breakeven_profile::file::{FileError, FileErrorKind, in_words};
+use breakeven_profile::file::{FileError, FileErrorKind};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, Unexpected, Visitor};
 use serde_json::error::Category;
 
@@ -52,7 +52,7 @@ fn parsed<T: DeserializeOwned>(text: &[u8], mended: &Mended) -> Result<T, (FileE
         &mut json, &mut track,
     ));
     if let (true, Err(reason)) = (read.is_ok(), json.end()) {
-        mended.stop(explained(&reason, ""));
+        mended.stop(FileError::json(&reason, ""));
     }
     read.map_err(|reason| {
         let lines = text.split_inclusive(|byte| *byte == b'\n');
@@ -66,7 +66,7 @@ fn parsed<T: DeserializeOwned>(text: &[u8], mended: &Mended) -> Result<T, (FileE
             Category::Io | Category::Data => 0,
         };
         (
-            explained(&reason, &track.path().to_string()),
+            FileError::json(&reason, &track.path().to_string()),
             end.min(text.len()),
         )
     })
@@ -117,37 +117,12 @@ pub(crate) fn stream(
     let mut json = serde_json::Deserializer::from_reader(source.into_json()?);
     let read = visit.deserialize(&mut json).and_then(|()| json.end());
     let Err(error) = read else { return Ok(()) };
-    let told = explained(&error, "").at_path(&path);
+    let told = FileError::json(&error, "").at_path(&path);
     match error.classify() {
         Category::Io | Category::Data => return Err(told),
         Category::Syntax | Category::Eof => mended.stop(told),
     }
     Ok(())
-}
-
-fn explained(error: &serde_json::Error, place: &str) -> FileError {
-    let text = match in_words(&error.to_string()) {
-        text if text == "trailing characters" => {
-            "something follows the end of the document".to_owned()
-        }
-        text => text,
-    };
-    let (kind, message) = match error.classify() {
-        Category::Io => (FileErrorKind::Io, format!("cannot be read: {text}")),
-        Category::Eof => (
-            FileErrorKind::Truncated,
-            "the file ends early; its writer was stopped or the copy is incomplete: copy or \
-             measure again"
-                .to_owned(),
-        ),
-        Category::Syntax => (FileErrorKind::Syntax, format!("not valid JSON: {text}")),
-        Category::Data => (FileErrorKind::Value, text),
-    };
-    let told = FileError::new(kind, message).at_position(error.line(), error.column());
-    match place {
-        "" | "." => told,
-        place => told.at_place(place),
-    }
 }
 
 /// A number; NaN for `null`, which also stands for numbers that JSON does not have.

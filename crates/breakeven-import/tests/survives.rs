@@ -490,7 +490,7 @@ fn a_profile_without_one_of_its_samples_is_read_without_it() {
     );
     let said = refused(wrong, &Options::default());
     assert!(
-        said.starts_with("file:1:135: operations[1].samples_ns[0]: invalid value: integer `-5`"),
+        said.starts_with("file: operations[1].runs[0].samples_ns[0]: -5 ns is not a time"),
         "{said}"
     );
     // Null is nothing that a measurement gives.

@@ -19,11 +19,11 @@ pub(crate) struct AbArgs {
     pub(crate) b: CommandLine,
 
     /// Compare a kernel's calls, run in two ways, instead of commands
-    #[arg(long, value_name = "KERNEL", value_parser = crate::engine::kernel, conflicts_with = "chain")]
+    #[arg(long, value_name = "KERNEL", value_parser = crate::values::kernel, conflicts_with = "chain")]
     pub(crate) kernel: Option<&'static str>,
 
     /// Compare two ways to run a chain of kernels
-    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = crate::engine::kernel)]
+    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = crate::values::kernel)]
     pub(crate) chain: Vec<&'static str>,
 
     /// Compare the time on the device alone, without transfers
@@ -32,12 +32,12 @@ pub(crate) struct AbArgs {
 
     /// Difference from which one is faster, as in 5% or 0.05
     #[arg(long, value_name = "FRACTION", default_value = "5%")]
-    #[arg(value_parser = crate::compare::args::threshold)]
+    #[arg(value_parser = crate::values::threshold)]
     pub(crate) threshold: Threshold,
 
     /// Stop after this time, warm-ups included, even if it is not decided, as in 60s; a command
     /// that runs then is ended
-    #[arg(long, value_name = "T", default_value = "60s", value_parser = crate::cli::time)]
+    #[arg(long, value_name = "T", default_value = "60s", value_parser = crate::values::time)]
     pub(crate) time_limit: Duration,
 
     /// Warm-up runs of each command, which do not count
@@ -50,7 +50,7 @@ pub(crate) struct AbArgs {
 
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: crate::cli::TableFormat,
+    pub(crate) format: crate::values::TableFormat,
 }
 
 /// A program and its arguments.

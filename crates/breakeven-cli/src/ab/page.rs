@@ -9,8 +9,8 @@ use breakeven_judge::{AbComparison, ChangeType};
 use breakeven_profile::unit;
 
 use crate::ab::args::AbArgs;
-use crate::cli::TableFormat;
 use crate::print::{document, print};
+use crate::values::TableFormat;
 
 pub(crate) fn write(args: &AbArgs, compared: &AbComparison, out: &mut dyn Write) -> Result<()> {
     match args.format {

@@ -28,7 +28,7 @@ pub(crate) struct AdviseArgs {
     pub(crate) evidence: Vec<PathBuf>,
 
     /// Number of suggestions to show, starting with those that save most
-    #[arg(long, value_name = "N", default_value = "10", value_parser = crate::cli::one_or_more::<NonZeroUsize>)]
+    #[arg(long, value_name = "N", default_value = "10", value_parser = crate::values::one_or_more::<NonZeroUsize>)]
     pub(crate) top: NonZeroUsize,
 
     /// Only suggestions that save a quarter of the whole time or more
@@ -37,7 +37,7 @@ pub(crate) struct AdviseArgs {
 
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: crate::cli::PageFormat,
+    pub(crate) format: crate::values::PageFormat,
 
     /// File to write instead of the standard output
     #[arg(short, long, value_name = "FILE")]

@@ -60,7 +60,7 @@ pub(crate) struct CompareArgs {
     pub(crate) metric: Metric,
 
     /// Smallest change that makes an operation better or worse, as in 5% or 0.05
-    #[arg(long, value_name = "FRACTION", default_value = "5%", value_parser = threshold)]
+    #[arg(long, value_name = "FRACTION", default_value = "5%", value_parser = crate::values::threshold)]
     pub(crate) threshold: Threshold,
 
     /// Judge the changes relative to the change that nearly all operations share
@@ -68,7 +68,7 @@ pub(crate) struct CompareArgs {
     pub(crate) relative: bool,
 
     /// Rate of false alarms, corrected for the number of operations (Benjamini–Hochberg)
-    #[arg(long, value_name = "FRACTION", default_value = "5%", value_parser = part)]
+    #[arg(long, value_name = "FRACTION", default_value = "5%", value_parser = crate::values::part)]
     pub(crate) alpha: f64,
 
     /// Earlier profiles, oldest first, from which to learn how much the runs of each
@@ -135,45 +135,4 @@ fn output(text: &str) -> Result<Output, Infallible> {
         format: named.map(|(format, _)| format),
         path: named.map_or(text, |(_, path)| path).into(),
     })
-}
-
-pub(crate) fn threshold(text: &str) -> Result<Threshold, String> {
-    let fraction = part(text)?;
-    Threshold::percent(fraction * 100.0).map_err(|error| error.to_string())
-}
-
-/// A fraction: `5%` or `0.05`.
-pub(crate) fn part(text: &str) -> Result<f64, String> {
-    let (number, scale) = match text.strip_suffix('%') {
-        Some(number) => (number, 0.01),
-        None => (text, 1.0),
-    };
-    let number: f64 = number
-        .trim()
-        .parse()
-        .map_err(|_| "give a fraction as in 5% or 0.05".to_owned())?;
-    if !(number.is_finite() && number > 0.0) {
-        Err("give a fraction above zero, as in 5% or 0.05".to_owned())
-    } else if scale == 1.0 && number > 1.0 {
-        let percent = number * 100.0;
-        Err(format!("{number} is {percent} %; did you mean {number}%?"))
-    } else {
-        Ok(number * scale)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::part;
-
-    #[test]
-    fn parts() {
-        assert_eq!(part("5%"), Ok(0.05));
-        assert_eq!(part("2.5 %"), Ok(0.025));
-        assert_eq!(part("0.05"), Ok(0.05));
-        assert_eq!(part("150%"), Ok(1.5));
-        for wrong in ["", "%", "five", "-5%", "0", "nan", "inf", "5"] {
-            assert!(part(wrong).is_err(), "{wrong}");
-        }
-    }
 }

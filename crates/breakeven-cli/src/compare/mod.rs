@@ -1,7 +1,5 @@
 //! `breakeven compare`: two sides of profiles, and a verdict for CI.
 
-use std::collections::HashSet;
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +16,7 @@ use crate::compare::args::{CompareArgs, CompareFormat, Output};
 use crate::compare::page as print;
 use crate::compare::page::{Report, Source};
 use crate::exit::Ending;
-use crate::input::Input;
+use crate::input::{Input, behind, distinct};
 use crate::print::unless_closed;
 
 mod accept;
@@ -124,22 +122,6 @@ fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
         bail!("{both} is on both sides; name the baseline and the new profile");
     }
     Ok((baseline, current))
-}
-
-/// The files behind the paths; the same runs twice would look like less noise.
-pub(super) fn distinct(paths: &[PathBuf]) -> Result<HashSet<PathBuf>> {
-    let mut files = HashSet::new();
-    for path in paths {
-        if !files.insert(behind(path)) {
-            bail!("{} is named twice on one side", path.display());
-        }
-    }
-    Ok(files)
-}
-
-/// The file behind a path. What cannot be found is told when it is read.
-fn behind(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 fn write_file(report: &Report, format: CompareFormat, path: &Path) -> Result<()> {

@@ -1,5 +1,6 @@
 //! A comparison as text, one format per file.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -60,9 +61,13 @@ impl Report {
             Text::new("Not passed", Tone::Bad),
             beside_the_table(&self.verdict.reasons),
         );
+        // The inconclusive ones are in the table.
+        let alone = |reason: &&Reason| matches!(reason, Reason::MeanAlone { .. });
+        let undecided: Vec<Reason> =
+            (self.verdict.undecided.iter().filter(alone).cloned()).collect();
         page.list(
             Text::new("Undecided", Tone::Warning),
-            beside_the_table(&self.verdict.undecided),
+            beside_the_table(&undecided),
         );
         let tone = match self.verdict.outcome {
             Outcome::Passed => Tone::Good,
@@ -86,14 +91,31 @@ impl Report {
     }
 }
 
-/// The reasons that the table does not show, with the flag that changes each.
+/// The reasons that the table does not show, with the flag that changes each; those of
+/// operations that as many runs might settle in one line.
 fn beside_the_table(reasons: &[Reason]) -> Vec<String> {
+    let mut inconclusive = HashMap::new();
+    for reason in reasons {
+        if let Reason::Inconclusive { runs_needed, .. } = reason {
+            *inconclusive.entry(*runs_needed).or_insert(0) += 1;
+        }
+    }
     let in_words = reasons.iter().filter_map(|reason| match reason {
-        Reason::Regression { .. } | Reason::Inconclusive { .. } => None,
+        Reason::Regression { .. } => None,
         Reason::Missing { .. } => Some(format!("{reason} (--allow-missing lets it pass)")),
         Reason::MeanAlone { .. } => Some(format!(
             "{reason} (--strict fails on it, --metric mean judges it)"
         )),
+        Reason::Inconclusive { runs_needed, .. } => match inconclusive.remove(runs_needed)? {
+            1 => Some(reason.to_string()),
+            count => Some(
+                Reason::Inconclusive {
+                    operation: format!("{count} operations"),
+                    runs_needed: *runs_needed,
+                }
+                .to_string(),
+            ),
+        },
         _ => Some(reason.to_string()),
     });
     in_words.collect()

@@ -24,7 +24,7 @@ pub(crate) struct DevicesArgs {
 
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: crate::cli::TableFormat,
+    pub(crate) format: crate::values::TableFormat,
 }
 
 /// Seconds after which a driver that does not answer counts as hung.

@@ -9,8 +9,8 @@ use breakeven_profile::profile::{Device, Peak};
 use breakeven_profile::unit;
 use serde::Serialize;
 
-use crate::cli::TableFormat;
 use crate::show::environment::{PEAK_HEADS, peak_cells};
+use crate::values::TableFormat;
 
 /// What the command found.
 #[derive(Serialize)]

@@ -8,8 +8,8 @@ use breakeven_judge::page::{Column, Item, Page, Row, Table, Text, Tone};
 use breakeven_profile::unit;
 use serde::Serialize;
 
-use crate::cli::PageFormat;
 use crate::doctor::{Diagnosis, Facts, Finding, Measured, Remedy, Standing, Unfit};
+use crate::values::PageFormat;
 
 pub(crate) fn write(
     diagnosis: &Diagnosis,

@@ -28,21 +28,21 @@ pub(crate) struct DoctorArgs {
 
     /// Change that is to be seen on this machine, as in 5% or 0.05
     #[arg(long, value_name = "FRACTION", default_value = "5%")]
-    #[arg(value_parser = crate::compare::args::threshold)]
+    #[arg(value_parser = crate::values::threshold)]
     pub(crate) threshold: Threshold,
 
     /// Most runs a side that you would make: a machine that needs more is not fit
     #[arg(long, value_name = "N", default_value = "10")]
-    #[arg(value_parser = crate::cli::one_or_more::<NonZeroU64>)]
+    #[arg(value_parser = crate::values::one_or_more::<NonZeroU64>)]
     pub(crate) runs: NonZeroU64,
 
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: crate::cli::PageFormat,
+    pub(crate) format: crate::values::PageFormat,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
-    let duration = crate::cli::time(text)?;
+    let duration = crate::values::time(text)?;
     let is_usual = (Duration::from_secs(3)..=Duration::from_secs(600)).contains(&duration);
     is_usual
         .then_some(duration)

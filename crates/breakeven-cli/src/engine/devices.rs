@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use breakeven::hardware::{AbsentBackend, GpuInfo, GpuKind, HardwareCapabilities};
 use breakeven_profile::profile::Device;
 
-use crate::cli::similar;
+use crate::values::similar;
 
 /// The devices that a list asks for, in its order, to be measured one after the other.
 pub(crate) fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Vec<String>> {

@@ -14,7 +14,6 @@ pub(crate) mod supervisor;
 pub(crate) mod worker;
 
 use std::io::Write;
-use std::str::FromStr;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -84,23 +83,4 @@ pub(crate) fn run(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -
         Command::Worker => worker::own_channel(out)
             .and_then(|mut channel| worker::run(std::io::stdin().lock(), &mut *channel)),
     }
-}
-
-/// A value of a type of the library, such as a strategy.
-pub(crate) fn parsed<T: FromStr<Err = breakeven::Error>>(text: &str) -> Result<T, String> {
-    text.parse()
-        .map_err(|error: breakeven::Error| error.to_string())
-}
-
-/// A kernel's name; the error suggests the most similar one.
-pub(crate) fn kernel(text: &str) -> Result<&'static str, String> {
-    let names = breakeven::kernels::NAMES;
-    if let Some(name) = names.into_iter().find(|name| *name == text) {
-        return Ok(name);
-    }
-    let hint = crate::cli::similar(text, names);
-    Err(format!(
-        "there is no such kernel; {hint}there are {}",
-        names.join(", ")
-    ))
 }

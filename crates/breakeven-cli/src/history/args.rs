@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::compare::args::part;
 use crate::input::InputArgs;
+use crate::values::part;
 
 #[derive(Debug, Args)]
 pub(crate) struct HistoryArgs {
@@ -87,7 +87,7 @@ pub(crate) struct ListArgs {
 
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: crate::cli::PageFormat,
+    pub(crate) format: crate::values::PageFormat,
 }
 
 #[derive(Debug, Args)]
@@ -103,7 +103,7 @@ pub(crate) struct ShowSeriesArgs {
 
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: crate::cli::PageFormat,
+    pub(crate) format: crate::values::PageFormat,
 }
 
 #[derive(Debug, Args)]
@@ -138,7 +138,7 @@ pub(crate) struct ChangesArgs {
 
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: crate::cli::PageFormat,
+    pub(crate) format: crate::values::PageFormat,
 }
 
 /// The entry that is meant.

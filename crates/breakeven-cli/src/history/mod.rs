@@ -11,7 +11,6 @@ use breakeven_judge::page::clean;
 use breakeven_profile::file;
 use breakeven_profile::profile::Profile;
 
-use crate::compare::distinct;
 use crate::exit::Ending;
 use crate::history::args::{
     AddArgs, AnnotateArgs, BranchArgs, ChangesArgs, EntryArgs, ExportSeriesArgs, HistoryArgs,
@@ -19,7 +18,7 @@ use crate::history::args::{
 };
 use crate::history::page as print;
 use crate::history::page::{Between, Found};
-use crate::input::Input;
+use crate::input::{Input, distinct};
 use crate::print::unless_closed;
 
 pub(crate) mod args;
@@ -162,7 +161,7 @@ fn only(loaded: &mut Loaded, operation: Option<&str>) -> Result<()> {
     };
     let names = || loaded.series.iter().map(|series| series.operation.as_str());
     if !names().any(|name| name == operation) {
-        let hint = crate::cli::similar(operation, names());
+        let hint = crate::values::similar(operation, names());
         bail!(
             "there is no operation {operation:?} in the history; {hint}`breakeven history show` names all"
         );

@@ -7,11 +7,11 @@ use breakeven_history::{Change, ChangeState, Entry, Failed, Point, Series};
 use breakeven_judge::page::{Block, Column, Item, Page, Row, Table, Text, Tone};
 use breakeven_profile::unit;
 
-use crate::cli::PageFormat;
 use crate::history::data::json;
 pub(crate) use crate::history::data::{values_csv, values_json};
 pub(crate) use crate::history::found::{Between, Found};
 use crate::print::page_or_document;
+use crate::values::PageFormat;
 
 /// Characters of a commit that are shown.
 const COMMIT: usize = 10;

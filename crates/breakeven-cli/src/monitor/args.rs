@@ -19,7 +19,7 @@ pub(crate) struct MonitorArgs {
 
     /// Format of --once
     #[arg(long, value_enum, default_value_t, requires = "once")]
-    pub(crate) format: crate::cli::TableFormat,
+    pub(crate) format: crate::values::TableFormat,
 
     /// Show this program in full: it publishes its figures if it uses breakeven and has
     /// BREAKEVEN_MONITOR=1 in its environment
@@ -47,7 +47,7 @@ pub(crate) struct MonitorArgs {
 }
 
 fn interval(text: &str) -> Result<Duration, String> {
-    let interval = crate::cli::time(text)?;
+    let interval = crate::values::time(text)?;
     let is_usual = (Duration::from_millis(100)..=Duration::from_secs(60)).contains(&interval);
     is_usual
         .then_some(interval)
@@ -78,7 +78,7 @@ pub(crate) struct RecordArgs {
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
-    let duration = crate::cli::time(text)?;
+    let duration = crate::values::time(text)?;
     (!duration.is_zero())
         .then_some(duration)
         .ok_or_else(|| "give a time above zero, as in 30s".to_owned())

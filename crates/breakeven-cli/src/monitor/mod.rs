@@ -17,12 +17,12 @@ use std::thread;
 use anyhow::Result;
 use sources::Sources;
 
-use crate::cli::TableFormat;
 use crate::exit::Ending;
 use crate::monitor::args::MonitorArgs;
 use crate::monitor::page as print;
 use crate::monitor::page::Load;
 use crate::print::document;
+use crate::values::TableFormat;
 
 pub(crate) fn run(args: &MonitorArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     if let Some(path) = &args.record.record {

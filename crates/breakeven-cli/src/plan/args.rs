@@ -88,7 +88,7 @@ pub(crate) struct PlanArgs {
 
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: crate::cli::TableFormat,
+    pub(crate) format: crate::values::TableFormat,
 }
 
 fn tasks(text: &str) -> Result<usize, String> {

@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use breakeven::plan::{ExecutionStrategy, Objective};
 use clap::{Args, ValueEnum};
 
-use crate::cli::{Format, one_or_more};
-use crate::engine::{kernel, parsed};
+use crate::values::{Format, kernel, one_or_more, parsed};
 
 #[derive(Debug, Args)]
 pub(crate) struct ProfileArgs {
@@ -91,7 +90,7 @@ pub(crate) struct ProfileArgs {
     pub(crate) with_host: bool,
 
     /// Time after which a GPU that does not answer counts as hung, whole seconds
-    #[arg(long, value_name = "TIME", default_value = "120s", value_parser = crate::cli::seconds)]
+    #[arg(long, value_name = "TIME", default_value = "120s", value_parser = crate::values::seconds)]
     pub(crate) device_timeout: NonZeroU32,
 }
 

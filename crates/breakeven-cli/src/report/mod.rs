@@ -12,10 +12,10 @@ use breakeven_profile::profile::Profile;
 use breakeven_report::Words;
 use clap::Args;
 
+use crate::compare::page as compared;
 use crate::compare::page::Source;
-use crate::compare::{distinct, page as compared};
 use crate::exit::Ending;
-use crate::input::Input;
+use crate::input::{Input, distinct};
 use crate::show::{Report, tell_unmatched};
 
 mod history;

@@ -37,21 +37,21 @@ pub(crate) struct RunArgs {
 
     /// Which command runs: auto, cpu-only, gpu-only or hybrid:GPU/CPU in percent
     #[arg(long, value_name = "STRATEGY", default_value = "auto")]
-    #[arg(value_parser = crate::engine::parsed::<ExecutionStrategy>)]
+    #[arg(value_parser = crate::values::parsed::<ExecutionStrategy>)]
     pub(crate) strategy: ExecutionStrategy,
 
     /// CPU jobs at once [default: usable cores]
-    #[arg(short, long, value_name = "N", value_parser = crate::cli::one_or_more::<NonZeroUsize>)]
+    #[arg(short, long, value_name = "N", value_parser = crate::values::one_or_more::<NonZeroUsize>)]
     pub(crate) jobs: Option<NonZeroUsize>,
 
     /// GPU jobs at once; slot k has device k [default: the GPUs that are here, at least 1]
-    #[arg(long, value_name = "N", value_parser = crate::cli::one_or_more::<NonZeroUsize>)]
+    #[arg(long, value_name = "N", value_parser = crate::values::one_or_more::<NonZeroUsize>)]
     #[arg(requires = "gpu")]
     pub(crate) gpu_slots: Option<NonZeroUsize>,
 
     /// Largest number of inputs of one GPU command, in which the word with {} is repeated
     #[arg(long, value_name = "N", default_value = "1", requires = "gpu")]
-    #[arg(value_parser = crate::cli::one_or_more::<NonZeroUsize>)]
+    #[arg(value_parser = crate::values::one_or_more::<NonZeroUsize>)]
     pub(crate) gpu_batch: NonZeroUsize,
 
     /// Print what jobs write in the order of their inputs
@@ -120,7 +120,7 @@ pub(crate) enum HaltArg {
 }
 
 fn positive_time(text: &str) -> Result<Duration, String> {
-    match crate::cli::time(text)? {
+    match crate::values::time(text)? {
         Duration::ZERO => Err("give a time above 0".to_owned()),
         time => Ok(time),
     }

@@ -13,10 +13,10 @@ use breakeven_report::Words;
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::Format;
 use crate::exit::Ending;
 use crate::input::{Input, InputArgs};
 use crate::print::{print, unless_closed};
+use crate::values::Format;
 
 mod activity;
 #[cfg(feature = "engine")]

@@ -5,14 +5,13 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::one_or_more;
-use crate::engine::parsed;
 use crate::engine::suite::Over;
+use crate::values::{one_or_more, parsed};
 
 #[derive(Debug, Args)]
 pub(crate) struct SweepArgs {
     /// Kernel to measure
-    #[arg(value_name = "KERNEL", value_parser = crate::engine::kernel)]
+    #[arg(value_name = "KERNEL", value_parser = crate::values::kernel)]
     pub(crate) kernel: &'static str,
 
     /// What the sweep varies: size, batch, window or hidden
@@ -53,7 +52,7 @@ pub(crate) struct SweepArgs {
     pub(crate) format: SweepFormat,
 
     /// Time after which a GPU that does not answer counts as hung, whole seconds
-    #[arg(long, value_name = "TIME", default_value = "120s", value_parser = crate::cli::seconds)]
+    #[arg(long, value_name = "TIME", default_value = "120s", value_parser = crate::values::seconds)]
     pub(crate) device_timeout: NonZeroU32,
 }
 

@@ -11,18 +11,18 @@ use breakeven::tune::{Tuned, TunedKernel, Tuner};
 use breakeven_judge::Outcome;
 use clap::Args;
 
-use crate::cli::TableFormat;
 use crate::engine::suite::{Problem, Workload};
 use crate::engine::supervisor::interruption;
 use crate::exit::{Ending, Interrupted};
 use crate::tune::page::{write, write_one};
+use crate::values::TableFormat;
 
 pub(crate) mod page;
 
 #[derive(Debug, Args)]
 pub(crate) struct TuneArgs {
     /// Kernels to tune [default: all]
-    #[arg(value_name = "KERNEL", value_parser = crate::engine::kernel)]
+    #[arg(value_name = "KERNEL", value_parser = crate::values::kernel)]
     pub(crate) kernels: Vec<&'static str>,
 
     /// Devices to tune for: gpu (every one, software GPUs too), cpu, or ids of GPUs with
@@ -31,7 +31,7 @@ pub(crate) struct TuneArgs {
     pub(crate) device: Option<String>,
 
     /// Time for the whole search, as in 30s or 5min
-    #[arg(long, value_name = "T", default_value = "30s", value_parser = crate::cli::time)]
+    #[arg(long, value_name = "T", default_value = "30s", value_parser = crate::values::time)]
     pub(crate) time_limit: Duration,
 
     /// Tune for this many times the default workload
@@ -52,7 +52,7 @@ pub(crate) struct TuneArgs {
 
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: crate::cli::TableFormat,
+    pub(crate) format: crate::values::TableFormat,
 }
 
 /// What kernels are tuned on.

@@ -8,8 +8,8 @@ use breakeven_judge::page::figures::plural;
 use breakeven_judge::page::{Column, Page, Row, Table, Text, Tone};
 use breakeven_profile::unit;
 
-use crate::cli::TableFormat;
 use crate::print::{document, print};
+use crate::values::TableFormat;
 
 /// Configurations that are shown of a kernel that was just tuned, beside default and winner.
 const SHOWN: usize = 5;

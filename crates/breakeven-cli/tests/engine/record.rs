@@ -298,12 +298,6 @@ fn it_is_shown_and_compared() {
     others: the fraction of the cores that other programs used; GHz: the mean clock
     while the device was in use, else of all readings; limited: the fraction of the
     readings in which something lowered the clocks
-
-    Targets (mean < 1.00 ms, CV < 10.0 %, > 100 /s)
-    met by 0 of 1
-
-    missed by  in    of the time
-    f on cpu   mean      100.0 %
     ");
     let compared = line("compare").arg(&quiet).arg(&busy).run().quietly(0);
     let (_, warnings) = compared.stdout.split_once("Warnings").unwrap();

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde_json::error::Category;
+
 /// The kind of thing that is wrong with a profile file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -58,6 +60,33 @@ impl FileError {
             _ => FileErrorKind::Io,
         };
         Self::new(kind, format!("{action}: {reason}"))
+    }
+
+    /// What the JSON parser found, with its line and with its place in the document, empty for
+    /// the document itself.
+    pub fn json(error: &serde_json::Error, place: &str) -> Self {
+        let (kind, message) = match error.classify() {
+            Category::Eof => (
+                FileErrorKind::Truncated,
+                "the file ends early; its writer was stopped or the copy is incomplete: copy or \
+                 measure again"
+                    .to_owned(),
+            ),
+            Category::Syntax => (
+                FileErrorKind::Syntax,
+                format!("not valid JSON: {}", syntax(bare(&error.to_string()))),
+            ),
+            Category::Io => (
+                FileErrorKind::Io,
+                format!("cannot be read: {}", bare(&error.to_string())),
+            ),
+            Category::Data => (FileErrorKind::Value, in_words(&error.to_string())),
+        };
+        let told = Self::new(kind, message).at_position(error.line(), error.column());
+        match place.trim_start_matches('.') {
+            "" => told,
+            place => told.at_place(place),
+        }
     }
 
     /// Adds the path of the file.
@@ -128,6 +157,46 @@ impl FileError {
     }
 }
 
+/// serde_json's words, where they need another.
+fn syntax(text: &str) -> &str {
+    match text {
+        "invalid unicode code point" => "a text is not UTF-8; save the file as UTF-8",
+        "recursion limit exceeded" => "lists or objects are nested more than 120 deep",
+        "trailing characters" => "something follows the end of the document",
+        other => other,
+    }
+}
+
+/// serde's words for a wrong value of JSON, with JSON's names for Rust's types, and without the
+/// line and column that serde_json appends.
+pub fn in_words(text: &str) -> String {
+    let text = bare(text);
+    let Some((found, expected)) = text.rsplit_once(", expected ") else {
+        return clipped(text);
+    };
+    let found = clipped(found).replace("invalid type: sequence", "invalid type: list");
+    let found = found.replace("invalid type: map", "invalid type: object");
+    let expected = match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, 0 or more",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a string" => "a text in quotes",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        other if other.starts_with("tuple") || other.starts_with("a tuple") => "a list",
+        "a map" => "an object",
+        other if other.starts_with("struct ") => "an object",
+        other => other,
+    };
+    format!("{found}, expected {expected}")
+}
+
+fn bare(text: &str) -> &str {
+    let end = text.rfind(" at line ");
+    let end = end.filter(|_| text.ends_with(|last: char| last.is_ascii_digit()));
+    &text[..end.unwrap_or(text.len())]
+}
+
 /// A text from a file, short enough to stand inside a message.
 pub(super) fn clipped(text: &str) -> String {
     const MOST: usize = 200;
@@ -140,15 +209,11 @@ pub(super) fn clipped(text: &str) -> String {
 /// The text with its control characters escaped: it stays on one line and
 /// cannot drive a terminal.
 fn escaped(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_control() {
-            line.extend(character.escape_default());
-        } else {
-            line.push(character);
-        }
-    }
-    line
+    let on_one_line = |character: char| match character.is_control() {
+        true => character.escape_default().to_string(),
+        false => character.to_string(),
+    };
+    text.chars().map(on_one_line).collect()
 }
 
 #[cfg(test)]

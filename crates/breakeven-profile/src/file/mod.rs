@@ -1,4 +1,4 @@
-//! The profile file: JSON, read one operation at a time, written in one step.
+//! The profile file: JSON, read as a whole, written in one step.
 //!
 //! `docs/profile-format.md` describes it field by field. [`read`] and [`write()`]
 //! are the whole of it for most programs:
@@ -18,28 +18,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod check;
-mod document;
 mod error;
-mod explain;
-mod header;
 mod layout;
-mod names;
-mod operation;
 mod read;
+mod strict;
 mod target;
-mod times;
+pub(crate) mod times;
+mod validate;
 mod write;
 
-pub use error::{FileError, FileErrorKind};
-pub use explain::in_words;
-pub use read::{read, read_from, read_operations};
+pub use error::{FileError, FileErrorKind, in_words};
+pub use read::{read, read_from};
 pub use target::{TEMPORARY_PREFIX, check_writable};
 pub use write::{replace, write, write_to, write_with};
-
-pub(crate) use names::{by_name, name, names, optional_name};
-pub(crate) use operation::OperationForm;
-pub(crate) use times::{optional_time, phases, time, time_list, whole_time};
 
 /// What the field `format` of every profile file says.
 pub const FORMAT: &str = "breakeven-profile";

@@ -1,18 +1,19 @@
-//! Reading: from a path or any reader, whole or one operation at a time.
+//! Reading a profile: from a path or any reader.
 
 use std::fs::File;
-use std::io::{BufReader, Cursor, Read};
+use std::io::Read;
 use std::path::Path;
 
-use serde::de::DeserializeSeed;
+use serde::Deserialize;
 
-use super::document::{Document, Findings};
-use super::error::FileError;
-use super::explain::{self, Beginning};
-use crate::profile::{Operation, Profile};
+use super::error::{FileError, FileErrorKind, clipped};
+use super::strict::{Place, Strict};
+use super::validate::validate;
+use super::{FORMAT, VERSION};
+use crate::profile::Profile;
 
-/// Bytes that are asked of the reader at a time.
-const BUFFER: usize = 64 * 1024;
+/// Bytes from which is told whether it is worth reading the rest.
+const HEAD: u64 = 64 * 1024;
 
 /// Reads the profile in the file at `path`.
 ///
@@ -26,59 +27,105 @@ pub fn read(path: &Path) -> Result<Profile, FileError> {
     read_from(file, path)
 }
 
-/// Reads a profile from any reader. Errors call it `origin`: a path, or `<stdin>`.
+/// Reads a profile from any reader, to its end. Errors call it `origin`: a path, or `<stdin>`.
 ///
 /// # Errors
 ///
 /// As [`read`].
 pub fn read_from(reader: impl Read, origin: impl AsRef<Path>) -> Result<Profile, FileError> {
-    let mut operations = Vec::new();
-    let header = read_operations(reader, origin, |operation| operations.push(operation))?;
-    Ok(Profile {
-        operations,
-        ..header
-    })
+    text_of(reader)
+        .and_then(|text| profile(&text))
+        .map_err(|error| error.at_path(origin.as_ref()))
 }
 
-/// Reads a profile, hands over one operation at a time in the order of the file,
-/// and returns the rest of the profile, without operations. Memory is bounded by
-/// the largest operation and the keys of all.
-///
-/// The rest of a profile may come behind its operations: what `each` was handed
-/// counts only once this returns `Ok`.
-///
-/// # Errors
-///
-/// As [`read`].
-pub fn read_operations(
-    reader: impl Read,
-    origin: impl AsRef<Path>,
-    each: impl FnMut(Operation),
-) -> Result<Profile, FileError> {
-    read_document(reader, each).map_err(|error| error.at_path(origin.as_ref()))
+/// The text of what begins as a profile does: anything else may be without an end.
+fn text_of(mut reader: impl Read) -> Result<Vec<u8>, FileError> {
+    let mut text = Vec::new();
+    let unread = |reason| FileError::io("cannot be read", &reason);
+    let head = reader.by_ref().take(HEAD).read_to_end(&mut text);
+    head.map_err(unread)?;
+    if text.starts_with(b"\xef\xbb\xbf") {
+        text.drain(..3);
+    }
+    match text.trim_ascii_start().first() {
+        Some(b'{') => {
+            reader.read_to_end(&mut text).map_err(unread)?;
+            Ok(text)
+        }
+        Some(_) => Err(not_a_profile(looks_like(&text))),
+        None => Err(FileError::new(
+            FileErrorKind::Empty,
+            "the file is empty; write the profile again",
+        )),
+    }
 }
 
-fn read_document(mut reader: impl Read, each: impl FnMut(Operation)) -> Result<Profile, FileError> {
-    let mut head = Vec::new();
-    (&mut reader)
-        .take(Beginning::BYTES)
-        .read_to_end(&mut head)
-        .map_err(|reason| FileError::io("cannot be read", &reason))?;
-    let beginning = Beginning::of(&head);
-    head.drain(..beginning.byte_order_mark(&head));
+fn looks_like(text: &[u8]) -> &'static str {
+    match text {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "it is UTF-16 text; save it as UTF-8",
+        [0x1f, 0x8b, ..] => "it is a gzip file; decompress it first",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "it is a zstd file; decompress it first",
+        [b'P', b'K', 3, 4, ..] => "it is a zip file; decompress it first",
+        _ => match String::from_utf8_lossy(text).trim_start().chars().next() {
+            Some('[') => "it is no JSON object, and a profile is one",
+            Some('<') => "it looks like HTML or XML",
+            Some(first) if first.is_control() || first == char::REPLACEMENT_CHARACTER => {
+                "it is not text"
+            }
+            _ => "it is not JSON",
+        },
+    }
+}
 
-    let rest = BufReader::with_capacity(BUFFER, Cursor::new(head).chain(reader));
-    let mut json = serde_json::Deserializer::from_reader(rest);
-    let mut findings = Findings::default();
-    let mut track = serde_path_to_error::Track::new();
-    let document = Document {
-        findings: &mut findings,
-        each,
-    };
-    document
-        .deserialize(serde_path_to_error::Deserializer::new(
-            &mut json, &mut track,
-        ))
-        .and_then(|profile| json.end().map(|()| profile))
-        .map_err(|error| explain::error(error, &track.path(), findings, beginning))
+fn profile(text: &[u8]) -> Result<Profile, FileError> {
+    // Its fields may come in any order, so they are looked for before anything else is read.
+    let header = parsed(text);
+    let begins = format!("a profile begins {{\"format\": \"{FORMAT}\", \"version\": {VERSION}");
+    match &header {
+        Ok(Header { format, .. }) if format != FORMAT => {
+            let format = clipped(format);
+            let told = format!("its \"format\" is {format:?}; {begins}");
+            return Err(not_a_profile(&told));
+        }
+        // Older versions that this build still reads get their arms here.
+        Ok(Header { version, .. }) if *version != Some(VERSION) => {
+            let told = match version {
+                Some(version) => format!(
+                    "the profile is of version {version} and this build reads version {VERSION}; \
+                     update breakeven, or write the profile again with this one"
+                ),
+                None => format!("the profile has no \"version\"; {begins}"),
+            };
+            return Err(FileError::new(FileErrorKind::Version, told));
+        }
+        Err(error) if error.kind() == FileErrorKind::Value => {
+            return Err(not_a_profile(&format!("{error}; {begins}")));
+        }
+        // Other errors are found again, with their place.
+        _ => {}
+    }
+    let profile = parsed(text)?;
+    header?;
+    validate(&profile)?;
+    Ok(profile)
+}
+
+fn parsed<'t, T: Deserialize<'t>>(text: &'t [u8]) -> Result<T, FileError> {
+    let place = Place::default();
+    let mut json = serde_json::Deserializer::from_slice(text);
+    let read = T::deserialize(Strict::new(&mut json, &place));
+    read.and_then(|value| json.end().map(|()| value))
+        .map_err(|error| FileError::json(&error, &place.borrow()))
+}
+
+/// What says that a document is a profile.
+#[derive(Deserialize)]
+struct Header {
+    format: String,
+    version: Option<u64>,
+}
+
+fn not_a_profile(told: &str) -> FileError {
+    let told = format!("not a breakeven profile: {told}");
+    FileError::new(FileErrorKind::NotAProfile, told)
 }

@@ -9,7 +9,8 @@ use serde::{Serialize, Serializer};
 use super::error::FileError;
 use super::layout::Layout;
 use super::target::Target;
-use super::{FORMAT, VERSION, check};
+use super::validate::validate;
+use super::{FORMAT, VERSION};
 use crate::profile::{
     Activity, Environment, Evidence, LoadRecord, Operation, Profile, Stack, Timeline,
 };
@@ -28,9 +29,9 @@ use crate::profile::{
 /// 2^63 ns.
 pub fn write(profile: &Profile, path: &Path) -> Result<(), FileError> {
     // Before there is a temporary file: one that no file can hold costs nothing.
-    check::profile(profile).map_err(|error| error.at_path(path))?;
+    validate(profile).map_err(|error| error.at_path(path))?;
     replace(path, |file| {
-        serialize(profile, file).map_err(|reason| not_written(&reason).at_path(path))
+        write_to(profile, file).map_err(|error| error.at_path(path))
     })
 }
 
@@ -56,9 +57,13 @@ pub fn write_with(
     further: &impl Serialize,
     writer: impl Write,
 ) -> Result<(), FileError> {
-    check::profile(profile)?;
+    validate(profile)?;
     let mut buffer = BufWriter::new(writer);
-    serialize(&Document::of(profile, figures, further), &mut buffer)
+    let mut json = serde_json::Serializer::with_formatter(&mut buffer, Layout::default());
+    Document::of(profile, figures, further)
+        .serialize(&mut json)
+        .map_err(io::Error::from)
+        .and_then(|()| buffer.write_all(b"\n"))
         .and_then(|()| buffer.flush())
         .map_err(|reason| not_written(&reason))
 }
@@ -177,10 +182,4 @@ impl Serialize for Profile {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Document::of(self, &[(); 0], &()).serialize(serializer)
     }
-}
-
-fn serialize(document: &impl Serialize, mut writer: impl Write) -> io::Result<()> {
-    let mut serializer = serde_json::Serializer::with_formatter(&mut writer, Layout::default());
-    document.serialize(&mut serializer)?;
-    writer.write_all(b"\n")
 }

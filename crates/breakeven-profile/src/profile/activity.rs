@@ -2,33 +2,34 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::file::times;
+
 /// A device's time over a trace. Times are lengths of unions of intervals: two kernels at
 /// once count once. Over several runs they are sums.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Activity {
     /// The device's id.
-    #[serde(deserialize_with = "crate::file::name")]
     pub device: String,
     /// From the beginning of the device's first activity to the end of its last, ns.
-    #[serde(deserialize_with = "crate::file::whole_time")]
+    #[serde(deserialize_with = "times::whole")]
     pub span_ns: u64,
     /// Time with at least one activity under way, ns. The rest of the span is idle.
-    #[serde(deserialize_with = "crate::file::whole_time")]
+    #[serde(deserialize_with = "times::whole")]
     pub busy_ns: u64,
     /// Time with at least one kernel that computes, ns.
-    #[serde(default, deserialize_with = "crate::file::whole_time")]
+    #[serde(default, deserialize_with = "times::whole")]
     pub compute_ns: u64,
     /// Time with at least one kernel of a communication library (NCCL, RCCL), ns.
-    #[serde(default, deserialize_with = "crate::file::whole_time")]
+    #[serde(default, deserialize_with = "times::whole")]
     pub communication_ns: u64,
     /// The time within `communication_ns` during which a kernel computed, ns.
-    #[serde(default, deserialize_with = "crate::file::whole_time")]
+    #[serde(default, deserialize_with = "times::whole")]
     pub communication_overlap_ns: u64,
     /// Time with at least one copy or fill of memory, ns.
-    #[serde(default, deserialize_with = "crate::file::whole_time")]
+    #[serde(default, deserialize_with = "times::whole")]
     pub copy_ns: u64,
     /// The time within `copy_ns` during which a kernel computed, ns.
-    #[serde(default, deserialize_with = "crate::file::whole_time")]
+    #[serde(default, deserialize_with = "times::whole")]
     pub copy_overlap_ns: u64,
     /// Kernels that ran.
     #[serde(default)]
@@ -52,17 +53,17 @@ pub struct Launches {
     /// Calls; a graph launches several kernels with one.
     pub calls: u64,
     /// Time of all calls, ns.
-    #[serde(deserialize_with = "crate::file::whole_time")]
+    #[serde(deserialize_with = "times::whole")]
     pub call_total_ns: u64,
     /// Median time of a call, ns.
-    #[serde(with = "crate::file::time")]
+    #[serde(with = "times")]
     pub call_median_ns: f64,
     /// Median time from the end of the call to the beginning of its kernel, ns; 0 for one
     /// that began before.
-    #[serde(with = "crate::file::time")]
+    #[serde(with = "times")]
     pub delay_median_ns: f64,
     /// The longest such time, ns.
-    #[serde(deserialize_with = "crate::file::whole_time")]
+    #[serde(deserialize_with = "times::whole")]
     pub delay_max_ns: u64,
     /// Kernels that took less time than their call.
     pub shorter: u64,
@@ -72,12 +73,11 @@ pub struct Launches {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Copies {
     /// `host to device`, `device to host`, `device to device`, `fill` and the like.
-    #[serde(deserialize_with = "crate::file::name")]
     pub direction: String,
     /// How many.
     pub count: u64,
     /// Time of all, ns.
-    #[serde(deserialize_with = "crate::file::whole_time")]
+    #[serde(deserialize_with = "times::whole")]
     pub total_ns: u64,
     /// Bytes of all, where the trace tells them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,10 +96,9 @@ impl Copies {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stream {
     /// Its number, as the trace has it.
-    #[serde(deserialize_with = "crate::file::name")]
     pub stream: String,
     /// Time with at least one activity on it, ns.
-    #[serde(deserialize_with = "crate::file::whole_time")]
+    #[serde(deserialize_with = "times::whole")]
     pub busy_ns: u64,
     /// Kernels that ran on it.
     #[serde(default)]

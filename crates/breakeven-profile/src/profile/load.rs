@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
+
+use crate::file::times;
 
 use super::Level;
 
@@ -15,7 +16,7 @@ pub struct LoadRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began: Option<String>,
     /// Time between two readings of the sensors, ns.
-    #[serde(deserialize_with = "crate::file::whole_time")]
+    #[serde(deserialize_with = "times::whole")]
     pub interval_ns: u64,
     /// Readings that a sample stands for at most: above 1, neighbours were merged so that
     /// the recording stays within its bound.
@@ -30,14 +31,9 @@ pub struct LoadRecord {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceLoad {
     /// The device's id as operations have it, else its PCI address.
-    #[serde(deserialize_with = "crate::file::name")]
     pub device: String,
     /// The vendor's name for it.
-    #[serde(
-        default,
-        deserialize_with = "crate::file::optional_name",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// In the order of time.
     #[serde(default)]
@@ -49,27 +45,19 @@ pub struct DeviceLoad {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadSample {
     /// From the beginning of the recording to that of this sample, ns.
-    #[serde(deserialize_with = "crate::file::whole_time")]
+    #[serde(deserialize_with = "times::whole")]
     pub start_ns: u64,
     /// The time that it is about, ns.
-    #[serde(deserialize_with = "crate::file::whole_time")]
+    #[serde(deserialize_with = "times::whole")]
     pub duration_ns: u64,
     /// Readings in it.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub readings: u64,
     /// Fraction of the device's time in use, 0 to 1.
-    #[serde(
-        default,
-        deserialize_with = "fraction",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<Level>,
     /// Fraction of the cores' time that programs used other than what was measured, 0 to 1.
-    #[serde(
-        default,
-        deserialize_with = "fraction",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_used: Option<Level>,
     /// Memory in use, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,11 +75,7 @@ pub struct LoadSample {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited: Option<u64>,
     /// The reasons for it, each with the readings that it was told in.
-    #[serde(
-        default,
-        deserialize_with = "crate::file::by_name",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, u64>,
 }
 
@@ -125,34 +109,7 @@ fn is_one(count: &u64) -> bool {
     *count == 1
 }
 
-/// True where all of it is a fraction.
-pub(crate) fn is_fraction(level: Level) -> bool {
-    level.least >= 0.0 && level.greatest <= 1.0
-}
-
-fn fraction<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Level>, D::Error> {
-    let level = Option::deserialize(deserializer)?;
-    match level {
-        Some(level) if !is_fraction(level) => Err(D::Error::custom(
-            "the use is no part of a whole; give numbers from 0 to 1",
-        )),
-        level => Ok(level),
-    }
-}
-
 impl LoadSample {
-    /// The figures, each with whether it is a fraction.
-    pub(crate) fn levels(&self) -> [(Option<Level>, bool); 6] {
-        [
-            (self.used, true),
-            (self.other_used, true),
-            (self.memory_bytes, false),
-            (self.temperature_celsius, false),
-            (self.power_watts, false),
-            (self.clock_hz, false),
-        ]
-    }
-
     /// Takes in the sample that follows.
     pub fn merge(&mut self, next: &Self) {
         let (one, more) = (self.readings, next.readings);

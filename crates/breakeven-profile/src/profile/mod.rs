@@ -11,18 +11,19 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::file::times;
 use crate::stats::Moments;
 
 mod activity;
 mod device;
 mod device_memory;
 mod difference;
-pub(crate) mod energy;
+mod energy;
 mod environment;
 mod evidence;
 mod join;
 mod level;
-pub(crate) mod load;
+mod load;
 mod nesting;
 mod summary;
 
@@ -102,15 +103,13 @@ impl fmt::Display for OperationKey {
 }
 
 /// One operation on one device at one size.
-///
-/// Read through `file::OperationForm`, which also accepts `samples_ns` in place of `runs`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "crate::file::OperationForm")]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[must_use]
 pub struct Operation {
     /// The operation's name.
     pub name: String,
     /// The device's id.
+    #[serde(default = "cpu")]
     pub device: String,
     /// Elements in one call's input.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,27 +133,28 @@ pub struct Operation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpu_use: Option<f64>,
     /// Anything else the writer knows of the operation.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, serde_json::Value>,
     /// Why the operation has no (or not all) samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
     /// What the runs count beside time, by name: `allocations`, `cache misses`.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, Counter>,
-    /// The samples, separately for each run.
+    /// The samples, separately for each run. A file may have those of a single run as `samples_ns`.
+    #[serde(default, alias = "samples_ns")]
     pub runs: Vec<Run>,
+}
+
+fn cpu() -> String {
+    Device::CPU.to_owned()
 }
 
 /// What a figure of an operation beside time is: [`Run::counters`] has its values.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counter {
     /// The unit, as in `B` or `1/s`; empty for a plain count.
-    #[serde(
-        default,
-        deserialize_with = "crate::file::name",
-        skip_serializing_if = "String::is_empty"
-    )]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
     /// True if more is better, as of a rate.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -189,40 +189,24 @@ pub struct Run {
     /// Wall time of each measured call, ns, in the order measured; fractional if
     /// several short calls were timed together. Only a bounded reservoir of the
     /// calls if `moments` counts more.
-    #[serde(with = "crate::file::time_list")]
+    #[serde(with = "times")]
     pub samples_ns: Vec<f64>,
     /// Exact count, mean, spread, minimum and maximum of *all* calls, ns; present
     /// if `samples_ns` holds only some of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moments: Option<Moments>,
     /// The very first call, ns: compilation, allocation, cold caches.
-    #[serde(
-        default,
-        with = "crate::file::optional_time",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, with = "times", skip_serializing_if = "Option::is_none")]
     pub first_call_ns: Option<f64>,
     /// Wall time of each warm-up call after the first, ns; in no statistic.
-    #[serde(
-        default,
-        with = "crate::file::time_list",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(default, with = "times", skip_serializing_if = "Vec::is_empty")]
     pub warmup_ns: Vec<f64>,
     /// Times of the phases of a call, ns, measured apart from `samples_ns`:
     /// `upload`, `launch`, `kernel`, `download` for a GPU.
-    #[serde(
-        default,
-        with = "crate::file::phases",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
+    #[serde(default, with = "times", skip_serializing_if = "BTreeMap::is_empty")]
     pub phases_ns: BTreeMap<String, Vec<f64>>,
     /// Own time: the time of all calls minus that of the operations they called, ns.
-    #[serde(
-        default,
-        with = "crate::file::optional_time",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, with = "times", skip_serializing_if = "Option::is_none")]
     pub self_ns: Option<f64>,
     /// Recorded calls, at any depth, inside this operation's own calls: each added
     /// the recorder's cost to its time.
@@ -235,11 +219,7 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
     /// The operation's counters by name: the value of one call, the mean over the run.
-    #[serde(
-        default,
-        deserialize_with = "crate::file::by_name",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, f64>,
 }
 
@@ -273,17 +253,7 @@ impl Operation {
         Self {
             name: name.into(),
             device: device.into(),
-            size: None,
-            workload: None,
-            items: None,
-            bytes: None,
-            flops: None,
-            memory_bytes: None,
-            gpu_use: None,
-            attributes: BTreeMap::new(),
-            failure: None,
-            counters: BTreeMap::new(),
-            runs: Vec::new(),
+            ..Self::default()
         }
     }
 

@@ -5,19 +5,20 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::file::times;
+
 /// A call path and the time spent on it, over all runs and threads.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stack {
     /// Names of operations from the outermost to the one that is called.
-    #[serde(deserialize_with = "crate::file::names")]
     pub frames: Vec<String>,
     /// Calls along this path.
     pub calls: u64,
     /// Their time, ns.
-    #[serde(deserialize_with = "crate::file::whole_time")]
+    #[serde(deserialize_with = "times::whole")]
     pub total_ns: u64,
     /// Own time: their time minus that of the paths that continue this one, ns.
-    #[serde(deserialize_with = "crate::file::whole_time")]
+    #[serde(deserialize_with = "times::whole")]
     pub self_ns: u64,
 }
 
@@ -28,7 +29,7 @@ pub struct Timeline {
     #[serde(default)]
     pub dropped: u64,
     /// Names of the threads on which the calls ran.
-    #[serde(default, deserialize_with = "crate::file::names")]
+    #[serde(default)]
     pub threads: Vec<String>,
     /// The calls, ordered by the time at which they began.
     #[serde(default)]
@@ -39,23 +40,18 @@ pub struct Timeline {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TimelineEvent {
     /// The operation's name.
-    #[serde(deserialize_with = "crate::file::name")]
     pub name: String,
     /// The device's id; absent: the CPU.
-    #[serde(
-        default,
-        deserialize_with = "crate::file::optional_name",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
     /// Index into [`Timeline::threads`].
     #[serde(default)]
     pub thread: u64,
     /// From the beginning of recording to the beginning of the call, ns.
-    #[serde(deserialize_with = "crate::file::whole_time")]
+    #[serde(deserialize_with = "times::whole")]
     pub start_ns: u64,
     /// How long it took, ns.
-    #[serde(deserialize_with = "crate::file::whole_time")]
+    #[serde(deserialize_with = "times::whole")]
     pub duration_ns: u64,
     /// The fields that the program gave for the call.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

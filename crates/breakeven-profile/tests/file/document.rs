@@ -1,6 +1,6 @@
 //! What a file may say, and the documentation of it.
 
-use breakeven_profile::file::{self, FORMAT, VERSION};
+use breakeven_profile::file::{FORMAT, VERSION};
 use breakeven_profile::profile::{Operation, Run};
 
 use super::{parse, with_operations};
@@ -78,16 +78,10 @@ fn a_byte_order_mark_is_skipped() {
 }
 
 #[test]
-fn serde_alone_reads_the_short_form_too() {
-    let operation: Operation = serde_json::from_str(r#"{"name": "a", "samples_ns": [5]}"#).unwrap();
-    assert_eq!(operation.samples_ns().collect::<Vec<_>>(), [5.0]);
-}
-
-#[test]
 fn same_name_on_another_device_or_size_is_another_operation() {
     let operations = r#"{"name": "a"}, {"name": "a", "size": 1}, {"name": "a", "device": "gpu"}"#;
-    let mut keys = Vec::new();
-    let text = with_operations(operations);
-    file::read_operations(text.as_bytes(), "p", |operation| keys.push(operation.key())).unwrap();
-    assert_eq!(keys.len(), 3);
+    assert_eq!(
+        parse(with_operations(operations)).unwrap().operations.len(),
+        3
+    );
 }

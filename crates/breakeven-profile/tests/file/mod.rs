@@ -1,11 +1,11 @@
-//! The profile file from outside: round trips, errors, streaming, the disk.
+//! The profile file from outside: round trips, errors, readers, the disk.
 
 mod arbitrary;
 mod disk;
 mod document;
 mod errors;
+mod readers;
 mod round_trip;
-mod streaming;
 
 use breakeven_profile::file::{self, FileError};
 use breakeven_profile::profile::Profile;

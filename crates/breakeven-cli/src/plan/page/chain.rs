@@ -8,8 +8,8 @@ use breakeven_judge::page::{Column, Page, Row, Table, Text, Tone};
 use breakeven_profile::unit;
 use serde::Serialize;
 
-use crate::cli::TableFormat;
 use crate::print::{document, print};
+use crate::values::TableFormat;
 
 /// A chain's placement on a machine.
 #[derive(Serialize)]

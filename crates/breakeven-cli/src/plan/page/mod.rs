@@ -7,7 +7,7 @@ use breakeven::WorkloadProfile;
 use breakeven::plan::{Basis, Candidate, Decision, ExecutionStrategy, Machine, Share};
 use breakeven_profile::unit;
 
-use crate::cli::TableFormat;
+use crate::values::TableFormat;
 
 mod chain;
 mod json;
