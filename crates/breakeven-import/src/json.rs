@@ -5,13 +5,14 @@
 use std::io::Read as _;
 
 use breakeven_profile::file::{FileError, FileErrorKind, in_words};
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, Unexpected, Visitor};
+use serde::de::{DeserializeOwned, DeserializeSeed as _};
+use serde_json::Value;
 use serde_json::error::Category;
 
 use crate::entries::lenient;
-use crate::fields::expects;
 use crate::mended::Mended;
 use crate::source::Source;
+use crate::walk::{Parts, Walk};
 
 /// Reads a document that fits into memory.
 pub(crate) fn read<T: DeserializeOwned>(source: Source) -> Result<T, FileError> {
@@ -106,17 +107,15 @@ fn closed(beginning: &[u8]) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// Reads a document that may be longer than memory: `visit` keeps of it what it needs.
-/// Faster than [`read`], which notes every key.
-pub(crate) fn stream(
-    source: Source,
-    visit: impl for<'de> DeserializeSeed<'de, Value = ()>,
-) -> Result<(), FileError> {
+/// Reads a document that may be longer than memory.
+pub(crate) fn stream(source: Source, parts: &mut impl Parts) -> Result<(), FileError> {
     let path = source.path().to_owned();
     let mended = source.mended();
     let mut json = serde_json::Deserializer::from_reader(source.into_json()?);
-    let read = visit.deserialize(&mut json).and_then(|()| json.end());
-    let Err(error) = read else { return Ok(()) };
+    let read = Walk::of(parts).and_then(|walk| walk.deserialize(&mut json));
+    let Err(error) = read.and_then(|()| json.end()) else {
+        return Ok(());
+    };
     let told = explained(&error, "").at_path(&path);
     match error.classify() {
         Category::Io | Category::Data => return Err(told),
@@ -150,66 +149,30 @@ fn explained(error: &serde_json::Error, place: &str) -> FileError {
     }
 }
 
-/// A number; NaN for `null`, which also stands for numbers that JSON does not have.
-#[derive(Debug, Clone, Copy)]
+/// A number, also as a text; NaN for `null`, which also stands for numbers that JSON does
+/// not have.
+#[derive(Debug, Clone, Copy, serde::Deserialize)]
+#[serde(try_from = "Value")]
 pub(crate) struct Number(pub(crate) f64);
 
-impl<'de> serde::Deserialize<'de> for Number {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(NumberVisitor)
+impl TryFrom<Value> for Number {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        let number = match &value {
+            Value::Null => Some(f64::NAN),
+            Value::String(text) => text.trim().parse().ok(),
+            value => value.as_f64(),
+        };
+        let kind = if value.is_string() {
+            "invalid value: string"
+        } else {
+            "invalid type:"
+        };
+        number
+            .map(Self)
+            .ok_or_else(|| format!("{kind} {value}, expected a number"))
     }
-}
-
-struct NumberVisitor;
-
-impl Visitor<'_> for NumberVisitor {
-    type Value = Number;
-
-    expects!("a number");
-
-    fn visit_f64<E>(self, value: f64) -> Result<Number, E> {
-        Ok(Number(value))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Number, E> {
-        Ok(Number(value as f64))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Number, E> {
-        Ok(Number(value as f64))
-    }
-
-    fn visit_unit<E>(self) -> Result<Number, E> {
-        Ok(Number(f64::NAN))
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Number, E> {
-        let value = text.trim().parse().map(Number);
-        value.map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
-    }
-}
-
-/// An entry of a list, or what is not one and is left out.
-#[derive(serde::Deserialize)]
-#[serde(untagged)]
-pub(crate) enum Entry<T> {
-    Is(T),
-    IsNot(serde::de::IgnoredAny),
-}
-
-impl<T> Entry<T> {
-    pub(crate) fn ok(self) -> Option<T> {
-        match self {
-            Self::Is(value) => Some(value),
-            Self::IsNot(_) => None,
-        }
-    }
-}
-
-/// The entries of a list as far as they can be read.
-pub(crate) fn entries<T>(list: Entry<Vec<Entry<T>>>) -> Vec<T> {
-    let entries = list.ok().unwrap_or_default().into_iter();
-    entries.filter_map(Entry::ok).collect()
 }
 
 #[cfg(test)]

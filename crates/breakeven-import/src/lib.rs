@@ -20,7 +20,6 @@
 
 mod columns;
 mod entries;
-mod fields;
 mod folded;
 mod format;
 mod formats;
@@ -35,11 +34,13 @@ mod mended;
 mod name;
 mod note;
 mod other;
+mod raw;
 mod read;
 mod source;
 mod trace;
 mod unit;
 mod utf8;
+mod walk;
 
 pub use columns::{Columns, ColumnsError};
 pub use format::Format;

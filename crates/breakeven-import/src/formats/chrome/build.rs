@@ -50,6 +50,7 @@ pub(super) struct Builder {
     pub(super) gpus: Vec<DeviceProperties>,
     /// True for what this program exported.
     pub(super) is_own: bool,
+    pub(super) is_list_found: bool,
     key: String,
     threads: Vec<Thread>,
     by_name: HashMap<String, usize>,
@@ -63,8 +64,8 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    pub(super) fn take(&mut self, event: &Event) {
-        match event.phase.as_str() {
+    pub(super) fn take(&mut self, event: &Event<'_>) {
+        match &*event.phase {
             "X" => self.complete(event),
             "B" | "b" | "S" => self.end_of_call(event, true),
             "E" | "e" | "F" => self.end_of_call(event, false),
@@ -91,8 +92,8 @@ impl Builder {
     }
 
     /// The thread of an event; past the limit one for all.
-    fn thread(&mut self, event: &Event) -> &mut Thread {
-        let names = [&event.process, &event.thread].map(String::as_str);
+    fn thread(&mut self, event: &Event<'_>) -> &mut Thread {
+        let names = [&*event.process, &*event.thread];
         self.key.clear();
         self.key.extend([names[0], "\0", names[1]]);
         let known = self.by_name.get(&self.key).copied();
@@ -117,7 +118,7 @@ impl Builder {
         &mut self.threads[number]
     }
 
-    fn complete(&mut self, event: &Event) {
+    fn complete(&mut self, event: &Event<'_>) {
         let duration = event.duration.and_then(|ns| u64::try_from(ns).ok());
         let (Some(start), Some(duration)) = (event.start, duration) else {
             return self.skip();
@@ -158,7 +159,7 @@ impl Builder {
         }
     }
 
-    fn on_device(&mut self, event: &Event, when: When, work: Option<Work>) {
+    fn on_device(&mut self, event: &Event<'_>, when: When, work: Option<Work>) {
         // Before args had the device, the process was it.
         let device = event.args.device.or_else(|| event.process.parse().ok());
         let device = device.unwrap_or(0);
@@ -188,19 +189,19 @@ impl Builder {
         }
     }
 
-    fn operation(&mut self, event: &Event) -> u32 {
+    fn operation(&mut self, event: &Event<'_>) -> u32 {
         let operations = &mut self.trace().operations;
         let cpu = operations.device("cpu");
         operations.number(annotation(&event.name), cpu, &event.category)
     }
 
     /// A call or a sample of what this program exported: the process is the device.
-    fn own(&mut self, event: &Event, when: When) {
+    fn own(&mut self, event: &Event<'_>, when: When) {
         if event.category == "phase" {
             self.parts += 1;
             return;
         }
-        let device = self.processes.get(&event.process).cloned();
+        let device = self.processes.get(&*event.process).cloned();
         let device = device.unwrap_or_else(|| "cpu".to_owned());
         let device = device.trim_end_matches(" (software)");
         let Thread { track, size, .. } = *self.thread(event);
@@ -218,7 +219,7 @@ impl Builder {
     }
 
     /// What this program told of the operation of a track.
-    fn facts(&mut self, event: &Event) {
+    fn facts(&mut self, event: &Event<'_>) {
         let size = event.args.size;
         if size.is_some() {
             self.thread(event).size = size;
@@ -227,24 +228,22 @@ impl Builder {
 
     /// Either end of a call whose ends are two events: of a thread, or of any number at once
     /// that have ids.
-    fn end_of_call(&mut self, event: &Event, is_begin: bool) {
+    fn end_of_call(&mut self, event: &Event<'_>, is_begin: bool) {
         let Some(at) = event.start else {
             return self.skip();
         };
-        let is_asynchronous = matches!(event.phase.as_str(), "b" | "e" | "S" | "F");
+        let is_asynchronous = matches!(&*event.phase, "b" | "e" | "S" | "F");
         let operation = match is_begin || !event.name.is_empty() {
             true => Some(self.operation(event)),
             false => None,
         };
         let track = self.thread(event).track;
         self.key.clear();
-        let ids = [&event.category, &event.id, &event.name].map(String::as_str);
-        let ids = if is_asynchronous {
-            ids
-        } else {
-            ["", "", &event.thread]
+        let ids = match is_asynchronous {
+            true => [&*event.category, &*event.id, &*event.id2, &*event.name],
+            false => ["", "", "", &event.thread],
         };
-        for id in [event.process.as_str()].into_iter().chain(ids) {
+        for id in [&*event.process].into_iter().chain(ids) {
             self.key.extend([id, "\0"]);
         }
         let lane = self.pairs.lane(&self.key);
@@ -270,14 +269,14 @@ impl Builder {
     }
 
     /// The name of a process or a thread.
-    fn describe(&mut self, event: &Event) {
-        let name = &event.args.name;
-        match event.name.as_str() {
+    fn describe(&mut self, event: &Event<'_>) {
+        let name = event.args.name.to_string();
+        match &*event.name {
             _ if name.is_empty() => {}
             "process_name" if self.processes.len() < MOST => {
-                self.processes.insert(event.process.clone(), name.clone());
+                self.processes.insert(event.process.to_string(), name);
             }
-            "thread_name" => self.thread(event).name = Some(name.clone()),
+            "thread_name" => self.thread(event).name = Some(name),
             _ => {}
         }
     }

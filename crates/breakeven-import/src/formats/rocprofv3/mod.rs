@@ -4,7 +4,6 @@
 
 mod csv;
 mod json;
-mod records;
 
 use crate::trace::{Correlation, LaunchFacts, Trace, When, Work};
 
