@@ -5,14 +5,14 @@
 use std::io::Read as _;
 
 use breakeven_profile::file::{FileError, FileErrorKind, in_words};
-use serde::de::{DeserializeOwned, DeserializeSeed as _};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::error::Category;
 
 use crate::entries::lenient;
 use crate::mended::Mended;
 use crate::source::Source;
-use crate::walk::{Parts, Walk};
+use crate::walk::{ENDS_EARLY, Parts, Walk};
 
 /// Reads a document that fits into memory.
 pub(crate) fn read<T: DeserializeOwned>(source: Source) -> Result<T, FileError> {
@@ -111,15 +111,13 @@ fn closed(beginning: &[u8]) -> Option<Vec<u8>> {
 pub(crate) fn stream(source: Source, parts: &mut impl Parts) -> Result<(), FileError> {
     let path = source.path().to_owned();
     let mended = source.mended();
-    let mut json = serde_json::Deserializer::from_reader(source.into_json()?);
-    let read = Walk::of(parts).and_then(|walk| walk.deserialize(&mut json));
-    let Err(error) = read.and_then(|()| json.end()) else {
+    let Err(told) = Walk::of(source.into_json()?, parts).document() else {
         return Ok(());
     };
-    let told = explained(&error, "").at_path(&path);
-    match error.classify() {
-        Category::Io | Category::Data => return Err(told),
-        Category::Syntax | Category::Eof => mended.stop(told),
+    let told = told.at_path(&path);
+    match told.kind() {
+        FileErrorKind::Syntax | FileErrorKind::Truncated => mended.stop(told),
+        _ => return Err(told),
     }
     Ok(())
 }
@@ -133,12 +131,7 @@ fn explained(error: &serde_json::Error, place: &str) -> FileError {
     };
     let (kind, message) = match error.classify() {
         Category::Io => (FileErrorKind::Io, format!("cannot be read: {text}")),
-        Category::Eof => (
-            FileErrorKind::Truncated,
-            "the file ends early; its writer was stopped or the copy is incomplete: copy or \
-             measure again"
-                .to_owned(),
-        ),
+        Category::Eof => (FileErrorKind::Truncated, ENDS_EARLY.to_owned()),
         Category::Syntax => (FileErrorKind::Syntax, format!("not valid JSON: {text}")),
         Category::Data => (FileErrorKind::Value, text),
     };

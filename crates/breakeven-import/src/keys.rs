@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::io::BufReader;
 
-use serde::de::DeserializeSeed as _;
-
 use crate::lenient::Lenient;
 use crate::mended::Mended;
 use crate::utf8::Utf8;
@@ -18,9 +16,9 @@ const DEPTH: usize = 4;
 pub(crate) fn keys(beginning: &[u8]) -> BTreeSet<String> {
     let mut keys = Keys::default();
     let text = BufReader::new(Utf8::of(beginning, Mended::default()));
-    let mut json = serde_json::Deserializer::from_reader(Lenient::of(text, Mended::default()));
+    let json = BufReader::new(Lenient::of(text, Mended::default()));
     // A beginning ends in the middle: what came before counts.
-    let _ = Walk::of(&mut keys).and_then(|walk| walk.deserialize(&mut json));
+    let _ = Walk::of(json, &mut keys).document();
     keys.0
 }
 

@@ -82,6 +82,8 @@ impl<R: BufRead> Lenient<R> {
         let byte = bytes[0];
         match self.state {
             State::Between if byte == b',' && self.is_still_empty => self.push(b" "),
+            // Most commas: what follows is a value.
+            State::Between if matches!(bytes, [b',', b'"' | b'{', ..]) => self.push(b","),
             State::Between if byte == b',' => {
                 self.held.push(byte);
                 self.state = State::Comma;
@@ -160,7 +162,8 @@ impl<R: BufRead> Lenient<R> {
         // Behind a comma and white space.
         let start = self.held.iter().position(|byte| !ends_word(*byte));
         let start = start.unwrap_or_default();
-        let is_json = serde_json::from_slice::<Value>(&self.held[start..]).is_ok();
+        let is_json = is_plain_number(&self.held[start..])
+            || serde_json::from_slice::<Value>(&self.held[start..]).is_ok();
         let is_left_out = !is_json && self.shortens_lists && self.open.last() == Some(&b'[');
         if !is_json {
             self.found("not JSON and read as missing", &self.held[start..], before);
@@ -260,8 +263,18 @@ pub(crate) fn line<T: DeserializeOwned>(
     })
 }
 
+/// Whether it is a number as most are, `-12.5`. Others take ten times as long to check.
+fn is_plain_number(word: &[u8]) -> bool {
+    let word = word.strip_prefix(b"-").unwrap_or(word);
+    let is_digits = |digits: &[u8]| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    let point = word.iter().position(|byte| *byte == b'.');
+    let (whole, fraction) = word.split_at(point.unwrap_or(word.len()));
+    let is_whole = is_digits(whole) && (whole.len() == 1 || whole[0] != b'0') && whole.len() < 16;
+    is_whole && (fraction.is_empty() || is_digits(&fraction[1..]))
+}
+
 fn ends_word(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || br#",:"[]{}"#.contains(&byte)
+    byte.is_ascii_whitespace() || matches!(byte, b',' | b':' | b'"' | b'[' | b']' | b'{' | b'}')
 }
 
 #[cfg(test)]

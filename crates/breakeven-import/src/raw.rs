@@ -101,13 +101,6 @@ pub(crate) fn three<'de, D: Deserializer<'de>>(from: D) -> Result<Option<[u64; 3
     Ok(Raw::deserialize(from)?.three())
 }
 
-/// A value of that type; its default for any other.
-pub(crate) fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
-    from: D,
-) -> Result<T, D::Error> {
-    Ok(Raw::deserialize(from)?.read().unwrap_or_default())
-}
-
 /// The entries of a list, each if it is of that type.
 pub(crate) fn entries<'t, T: Deserialize<'t>>(list: &'t str) -> impl Iterator<Item = Option<T>> {
     let entries: Vec<Raw<'t>> = serde_json::from_str(list).unwrap_or_default();

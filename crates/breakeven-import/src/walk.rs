@@ -1,12 +1,14 @@
 //! A JSON document part by part, so that one of any length is read in the same memory.
 
-use std::fmt;
+use std::io::BufRead;
 
-use serde::Deserialize as _;
-use serde::de::{
-    DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor,
-};
-use serde_json::value::RawValue;
+use breakeven_profile::file::{FileError, FileErrorKind};
+
+use crate::mended::behind;
+use crate::name::one_line;
+
+/// The longest value that is taken as a text, bytes: what lacks a bracket is no longer.
+const LONGEST: usize = 64 << 20;
 
 /// What is wanted of the value at a place of a document.
 pub(crate) enum Want {
@@ -24,7 +26,7 @@ pub(crate) enum Want {
 
 /// Takes a document part by part. A place is that of `keys`: `traceEvents[]`.
 pub(crate) trait Parts {
-    /// Before each value, and the end of a list.
+    /// Before each value.
     fn want(&mut self, place: &str) -> Result<Want, String>;
 
     /// A value whose text is wanted.
@@ -36,99 +38,207 @@ pub(crate) trait Parts {
     }
 }
 
-/// A value of the document.
-pub(crate) struct Walk<'p, P> {
+/// Hands over the parts of a document. Its texts, numbers and words are valid JSON
+/// ([`Lenient`](crate::lenient::Lenient)), so only what is between them may be wrong.
+pub(crate) struct Walk<'p, R, P> {
+    reader: R,
     parts: &'p mut P,
-    place: &'p str,
-    want: Want,
+    /// The line of the next byte, and its place in it.
+    position: [usize; 2],
+    text: Vec<u8>,
 }
 
-impl<'p, P: Parts> Walk<'p, P> {
-    /// The document.
-    pub(crate) fn of(parts: &'p mut P) -> Result<Self, serde_json::Error> {
-        Self::at(parts, "")
-    }
-
-    fn at<E: Error>(parts: &'p mut P, place: &'p str) -> Result<Self, E> {
-        let want = parts.want(place).map_err(E::custom)?;
-        Ok(Self { parts, place, want })
-    }
-
-    fn scalar<E: Error>(self, found: Unexpected<'_>) -> Result<(), E> {
-        match self.want {
-            Want::Any => Ok(()),
-            _ => Err(E::invalid_type(found, &self)),
+impl<'p, R: BufRead, P: Parts> Walk<'p, R, P> {
+    pub(crate) fn of(reader: R, parts: &'p mut P) -> Self {
+        Self {
+            reader,
+            parts,
+            position: [1, 1],
+            text: Vec::new(),
         }
     }
-}
 
-impl<'de, P: Parts> DeserializeSeed<'de> for Walk<'_, P> {
-    type Value = ();
+    /// Takes the document and what is behind it.
+    pub(crate) fn document(&mut self) -> Result<(), FileError> {
+        self.value("")?;
+        match self.peek()? {
+            None => Ok(()),
+            Some(_) => Err(self.syntax("something follows the end of the document")),
+        }
+    }
 
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        match self.want {
-            Want::Nothing => IgnoredAny::deserialize(from).map(drop),
-            Want::Text => {
-                let text = Box::<RawValue>::deserialize(from)?;
-                let taken = self.parts.part(self.place, text.get());
-                taken.map_err(D::Error::custom)
+    fn value(&mut self, place: &str) -> Result<(), FileError> {
+        let want = self.parts.want(place).map_err(|wrong| self.wrong(wrong))?;
+        let first = self.peek()?.ok_or_else(|| self.early())?;
+        match (want, first) {
+            (Want::Object(_) | Want::Either(_) | Want::Any, b'{') => self.object(place),
+            (Want::List(_) | Want::Either(_) | Want::Any, b'[') => self.list(place),
+            (Want::Nothing | Want::Any, _) => self.take(false),
+            (Want::Text, _) => {
+                self.take(true)?;
+                let text = String::from_utf8_lossy(&self.text);
+                let taken = self.parts.part(place, &text);
+                taken.map_err(|wrong| self.wrong(wrong))
             }
-            Want::Object(_) => from.deserialize_map(self),
-            Want::List(_) => from.deserialize_seq(self),
-            Want::Either(_) | Want::Any => from.deserialize_any(self),
+            (Want::Object(name) | Want::List(name) | Want::Either(name), first) => {
+                let [line, column] = self.position;
+                let found = match first {
+                    b'{' => "object".to_owned(),
+                    b'[' => "list".to_owned(),
+                    _ => {
+                        self.take(true)?;
+                        format!("`{}`", one_line(&String::from_utf8_lossy(&self.text)))
+                    }
+                };
+                let told = format!("invalid type: {found}, expected {name}");
+                Err(FileError::new(FileErrorKind::Value, told).at_position(line, column))
+            }
         }
+    }
+
+    fn object(&mut self, place: &str) -> Result<(), FileError> {
+        self.consume(1);
+        let point = if place.is_empty() { "" } else { "." };
+        let mut is_first = true;
+        while self.is_further(b'}', is_first)? {
+            is_first = false;
+            if self.peek()?.is_some_and(|byte| byte != b'"') {
+                return Err(self.syntax("expected a key, which is a text"));
+            }
+            self.take(true)?;
+            let key: String = serde_json::from_slice(&self.text).unwrap_or_default();
+            match self.peek()? {
+                Some(b':') => self.consume(1),
+                Some(_) => return Err(self.syntax("expected `:`")),
+                None => return Err(self.early()),
+            }
+            self.value(&format!("{place}{point}{key}"))?;
+        }
+        self.parts.end(place).map_err(|wrong| self.wrong(wrong))
+    }
+
+    fn list(&mut self, place: &str) -> Result<(), FileError> {
+        self.consume(1);
+        let place = format!("{place}[]");
+        let mut is_first = true;
+        while self.is_further(b']', is_first)? {
+            is_first = false;
+            self.value(&place)?;
+        }
+        self.parts.end(&place).map_err(|wrong| self.wrong(wrong))
+    }
+
+    /// Takes what is before a further value, or the end.
+    fn is_further(&mut self, end: u8, is_first: bool) -> Result<bool, FileError> {
+        match self.peek()? {
+            Some(byte) if byte == end => {
+                self.consume(1);
+                Ok(false)
+            }
+            Some(b',') if !is_first => {
+                self.consume(1);
+                Ok(true)
+            }
+            Some(_) if is_first => Ok(true),
+            Some(_) => Err(self.syntax(&format!("expected `,` or `{}`", char::from(end)))),
+            None => Err(self.early()),
+        }
+    }
+
+    /// The next byte that is no white space.
+    fn peek(&mut self) -> Result<Option<u8>, FileError> {
+        loop {
+            let chunk = self.reader.fill_buf().map_err(unreadable)?;
+            let at = chunk.iter().position(|byte| !byte.is_ascii_whitespace());
+            match (at, chunk.len()) {
+                (_, 0) => return Ok(None),
+                (Some(0), _) => return Ok(Some(chunk[0])),
+                (at, length) => self.consume(at.unwrap_or(length)),
+            }
+        }
+    }
+
+    /// Takes a value, and keeps its text.
+    fn take(&mut self, is_kept: bool) -> Result<(), FileError> {
+        self.text.clear();
+        let (mut depth, mut in_text, mut is_escaped, mut length) = (0_usize, false, false, 0);
+        loop {
+            let chunk = self.reader.fill_buf().map_err(unreadable)?;
+            let mut end = (chunk.is_empty() && depth == 0 && !in_text).then_some(0);
+            for (at, byte) in chunk.iter().enumerate() {
+                match byte {
+                    _ if is_escaped => is_escaped = false,
+                    b'\\' => is_escaped = in_text,
+                    b'"' => {
+                        in_text = !in_text;
+                        end = (!in_text && depth == 0).then_some(at + 1);
+                    }
+                    _ if in_text => {}
+                    b'[' | b'{' => depth += 1,
+                    b']' | b'}' if depth > 0 => {
+                        depth -= 1;
+                        end = (depth == 0).then_some(at + 1);
+                    }
+                    // Behind a number or a word.
+                    b',' | b':' | b']' | b'}' | b' ' | b'\n' | b'\r' | b'\t' if depth == 0 => {
+                        end = Some(at);
+                    }
+                    _ => {}
+                }
+                if end.is_some() {
+                    break;
+                }
+            }
+            let taken = end.unwrap_or(chunk.len());
+            let is_over = chunk.is_empty();
+            if is_kept {
+                self.text.extend_from_slice(&chunk[..taken]);
+            }
+            self.consume(taken);
+            length += taken;
+            match end {
+                Some(_) if length > 0 => return Ok(()),
+                _ if is_over => return Err(self.early()),
+                Some(_) => return Err(self.syntax("expected a value")),
+                None if self.text.len() > LONGEST => {
+                    return Err(self.syntax("a value is longer than 64 MiB"));
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn consume(&mut self, count: usize) {
+        // What is consumed was read before.
+        if let Ok(chunk) = self.reader.fill_buf() {
+            self.position = behind(self.position, &chunk[..count]);
+        }
+        self.reader.consume(count);
+    }
+
+    /// What is wrong with the next byte.
+    fn syntax(&self, told: &str) -> FileError {
+        let [line, column] = self.position;
+        let told = format!("not valid JSON: {told}");
+        FileError::new(FileErrorKind::Syntax, told).at_position(line, column)
+    }
+
+    /// What is wrong with the value that was taken last.
+    fn wrong(&self, told: String) -> FileError {
+        let [line, column] = self.position;
+        FileError::new(FileErrorKind::Value, told).at_position(line, column - 1)
+    }
+
+    fn early(&self) -> FileError {
+        let [line, column] = self.position;
+        FileError::new(FileErrorKind::Truncated, ENDS_EARLY).at_position(line, column - 1)
     }
 }
 
-impl<'de, P: Parts> Visitor<'de> for Walk<'_, P> {
-    type Value = ();
+/// What an error says of a file that was cut off.
+pub(crate) const ENDS_EARLY: &str = "the file ends early; its writer was stopped or the copy is \
+                                     incomplete: copy or measure again";
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.want {
-            Want::Object(name) | Want::List(name) | Want::Either(name) => f.write_str(name),
-            Want::Nothing | Want::Text | Want::Any => f.write_str("anything"),
-        }
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let point = if self.place.is_empty() { "" } else { "." };
-        while let Some(key) = map.next_key::<String>()? {
-            let place = format!("{}{point}{key}", self.place);
-            map.next_value_seed(Walk::at(self.parts, &place)?)?;
-        }
-        self.parts.end(self.place).map_err(A::Error::custom)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let place = format!("{}[]", self.place);
-        while list
-            .next_element_seed(Walk::at(self.parts, &place)?)?
-            .is_some()
-        {}
-        self.parts.end(&place).map_err(A::Error::custom)
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<(), E> {
-        self.scalar(Unexpected::Unit)
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
-        self.scalar(Unexpected::Bool(value))
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
-        self.scalar(Unexpected::Unsigned(value))
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
-        self.scalar(Unexpected::Signed(value))
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
-        self.scalar(Unexpected::Float(value))
-    }
-
-    fn visit_str<E: Error>(self, value: &str) -> Result<(), E> {
-        self.scalar(Unexpected::Str(value))
-    }
+fn unreadable(reason: std::io::Error) -> FileError {
+    FileError::io("cannot be read", &reason)
 }

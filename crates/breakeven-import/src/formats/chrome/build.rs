@@ -137,9 +137,9 @@ impl Builder {
         let work = if is(&KERNELS) {
             Some(Work::kernel(&event.name))
         } else if is(&COPIES) {
-            Some(Work::copy(&event.name, event.args.bytes))
+            Some(Work::copy(&event.name, event.args().bytes))
         } else if is(&FILLS) {
-            Some(Work::Copy(FILL, event.args.bytes))
+            Some(Work::Copy(FILL, event.args().bytes))
         } else {
             None
         };
@@ -151,8 +151,8 @@ impl Builder {
         self.trace().call(operation, track, when);
         if is(&INTERFACE) {
             self.is_hip |= event.name.starts_with("hip");
-            if let Some(correlation) = event.args.correlation
-                && event.name.contains("aunch")
+            if event.name.contains("aunch")
+                && let Some(correlation) = event.args().correlation
             {
                 self.trace().launch((0, correlation), when);
             }
@@ -160,19 +160,20 @@ impl Builder {
     }
 
     fn on_device(&mut self, event: &Event<'_>, when: When, work: Option<Work>) {
+        let args = event.args();
         // Before args had the device, the process was it.
-        let device = event.args.device.or_else(|| event.process.parse().ok());
+        let device = args.device.or_else(|| event.process.parse().ok());
         let device = device.unwrap_or(0);
-        let stream = event.args.stream.or_else(|| {
+        let stream = args.stream.or_else(|| {
             let digits = event.thread.trim_start_matches("stream ");
             digits.parse().ok()
         });
         let facts = LaunchFacts {
-            bytes: event.args.bytes,
-            grid: event.args.grid,
-            block: event.args.block,
+            bytes: args.bytes,
+            grid: args.grid,
+            block: args.block,
         };
-        let id = event.args.correlation.map(|number| (0, number));
+        let id = args.correlation.map(|number| (0, number));
         let name = annotation(&event.name);
         let trace = self.trace();
         let (device, track) = trace.stream("cuda", device, stream);
@@ -209,7 +210,7 @@ impl Builder {
         let trace = self.trace();
         let device_number = trace.operations.device(device);
         let operation = (trace.operations).sized(&event.name, device_number, "", size);
-        match event.args.run.and_then(|run| usize::try_from(run).ok()) {
+        match event.args().run.and_then(|run| usize::try_from(run).ok()) {
             Some(run) => {
                 (trace.operations).sample(operation, run, when.duration as f64);
             }
@@ -220,7 +221,7 @@ impl Builder {
 
     /// What this program told of the operation of a track.
     fn facts(&mut self, event: &Event<'_>) {
-        let size = event.args.size;
+        let size = event.args().size;
         if size.is_some() {
             self.thread(event).size = size;
         }
@@ -270,7 +271,7 @@ impl Builder {
 
     /// The name of a process or a thread.
     fn describe(&mut self, event: &Event<'_>) {
-        let name = event.args.name.to_string();
+        let name = event.args().name.to_string();
         match &*event.name {
             _ if name.is_empty() => {}
             "process_name" if self.processes.len() < MOST => {

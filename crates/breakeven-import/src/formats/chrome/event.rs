@@ -31,8 +31,14 @@ pub(super) struct Event<'t> {
     pub(super) id: Cow<'t, str>,
     #[serde(borrow, deserialize_with = "raw::text")]
     pub(super) id2: Cow<'t, str>,
-    #[serde(borrow, deserialize_with = "raw::or_default")]
-    pub(super) args: Args<'t>,
+    args: Raw<'t>,
+}
+
+impl<'t> Event<'t> {
+    /// What is beside its time, read when it is needed: half of a trace is of no use.
+    pub(super) fn args(&self) -> Args<'t> {
+        self.args.read().unwrap_or_default()
+    }
 }
 
 /// What an event has beside its time; of all that there is, what counts here.
