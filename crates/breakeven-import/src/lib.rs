@@ -24,7 +24,6 @@ mod folded;
 mod format;
 mod formats;
 mod gather;
-mod history;
 mod json;
 mod kept;
 mod keys;
@@ -44,7 +43,6 @@ mod walk;
 
 pub use columns::{Columns, ColumnsError};
 pub use format::Format;
-pub use history::Entry;
-pub use note::Note;
+pub use note::{Entry, Note};
 pub use read::{Imported, Options, read, read_from};
 pub use unit::count_ns;

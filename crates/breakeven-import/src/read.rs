@@ -9,8 +9,7 @@ use breakeven_profile::profile::Profile;
 pub use crate::format::Options;
 use crate::format::{Format, IMPORTERS, Importer};
 use crate::formats;
-use crate::history::Entry;
-use crate::note::{Note, Notes};
+use crate::note::{Entry, Note, Notes};
 use crate::other;
 use crate::source::Source;
 

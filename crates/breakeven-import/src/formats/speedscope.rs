@@ -317,7 +317,7 @@ impl Read {
                 Some(frame) => unique(frame, number, &mut taken),
                 None => format!("(frame {number})"),
             };
-            self.trace.operations.rename(operation, &name);
+            self.trace.operations.get_mut(operation).rename(&name);
         }
         self.trace.profile(Environment::default(), notes)
     }

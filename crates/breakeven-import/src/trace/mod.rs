@@ -3,25 +3,23 @@
 
 use std::collections::HashMap;
 
-use breakeven_profile::file::{FileError, FileErrorKind};
+use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Profile, Timeline, TimelineEvent};
 
+use crate::gather::{Gather, MOST_NS, Own};
 use crate::note::Notes;
 
 mod launches;
 mod nesting;
-mod operations;
 mod recent;
 mod spans;
 mod work;
 
 pub(crate) use launches::Correlation;
-pub(crate) use operations::LaunchFacts;
 pub(crate) use work::{FILL, Work};
 
 use launches::Related;
 use nesting::Nesting;
-use operations::Operations;
 use recent::{Newest, Recent};
 use work::DeviceWork;
 
@@ -62,9 +60,8 @@ impl When {
 }
 
 /// A trace while it is read.
-#[derive(Default)]
 pub(crate) struct Trace {
-    pub(crate) operations: Operations,
+    pub(crate) operations: Gather,
     tracks: Vec<String>,
     by_label: HashMap<String, u32>,
     streams: HashMap<(u64, Option<u64>), (u32, u32)>,
@@ -74,6 +71,23 @@ pub(crate) struct Trace {
     work: HashMap<u32, DeviceWork>,
     other_devices: u64,
     begin: Option<i64>,
+}
+
+impl Default for Trace {
+    fn default() -> Self {
+        Self {
+            operations: Gather::of_trace(),
+            tracks: Vec::new(),
+            by_label: HashMap::new(),
+            streams: HashMap::new(),
+            nesting: Nesting::default(),
+            newest: Newest::default(),
+            related: Related::default(),
+            work: HashMap::new(),
+            other_devices: 0,
+            begin: None,
+        }
+    }
 }
 
 impl Trace {
@@ -132,7 +146,7 @@ impl Trace {
     /// A call of a thread, which others of the thread may be inside of.
     pub(crate) fn call(&mut self, operation: u32, track: u32, when: When) {
         if self.event(operation, track, when) {
-            let length = self.operations.name_of(operation).len();
+            let length = self.operations.get(operation).told.name.len();
             (self.nesting).add(operation, length, track, when.start, when.end());
         }
     }
@@ -160,7 +174,7 @@ impl Trace {
         if !self.event(operation, track, when) {
             return;
         }
-        let device = self.operations.device_of(operation);
+        let device = self.operations.get(operation).device();
         if self.work.len() >= DEVICES && !self.work.contains_key(&device) {
             self.other_devices += 1;
             return;
@@ -174,7 +188,9 @@ impl Trace {
 
     /// Takes a sample and the event; false for what is no time.
     fn event(&mut self, operation: u32, track: u32, when: When) -> bool {
-        if !self.operations.sample(operation, 0, when.duration as f64) {
+        let ns = when.duration as f64;
+        self.operations.get_mut(operation).sample(0, ns);
+        if ns > MOST_NS {
             return false;
         }
         self.begin = Some(self.begin.map_or(when.start, |begin| begin.min(when.start)));
@@ -193,27 +209,31 @@ impl Trace {
         environment: Environment,
         notes: &mut Notes,
     ) -> Result<Profile, FileError> {
-        let operations = self.operations;
-        let name = |operation| operations.name_of(operation).to_owned();
+        let mut operations = self.operations;
+        let name = |operation| operations.get(operation).told.name.clone();
         let (own, stacks) = self.nesting.finish(name, notes);
+        for (operation, own) in own {
+            operations.get_mut(operation).own = Some(Own {
+                ns: Some(own.ns as f64),
+                nested: own.nested,
+            });
+        }
         let begin = self.begin.unwrap_or_default();
         let (mut events, mut dropped) = self.newest.into_events();
         let all = events.len();
         events.retain(|event| event.start.abs_diff(begin) <= FARTHEST_NS);
         dropped += (all - events.len()) as u64;
         let mut room = TIMELINE_BYTES;
-        let bytes = |event: &Recent| operations.name_of(event.operation).len();
+        let told = |event: &Recent| &operations.get(event.operation).told;
         let kept = (events.iter().rev()).take_while(|event| {
-            room = room.saturating_sub(bytes(event));
+            room = room.saturating_sub(told(event).name.len());
             room > 0
         });
         let older = events.len() - kept.count();
         dropped += events.drain(..older).len() as u64;
         let event = |event: &Recent| TimelineEvent {
-            name: operations.name_of(event.operation).to_owned(),
-            device: Some(operations.device_name_of(event.operation))
-                .filter(|device| *device != "cpu")
-                .map(str::to_owned),
+            name: told(event).name.clone(),
+            device: Some(told(event).device.clone()).filter(|device| device != "cpu"),
             thread: u64::from(event.track),
             start_ns: event.start.abs_diff(begin),
             duration_ns: event.duration,
@@ -242,14 +262,10 @@ impl Trace {
             "activity(s)",
             format!("in no busy time: the trace has more than {DEVICES} devices"),
         );
-        let operations = operations.into_operations(&own, notes);
+        let operations = operations.ranked(notes);
         if operations.is_empty() {
-            let why = match notes.why_nothing_is_left() {
-                Some(note) => note.to_string(),
-                None => "look whether anything ran while it was taken".to_owned(),
-            };
-            let told = format!("the trace holds no times; {why}");
-            return Err(FileError::new(FileErrorKind::Empty, told));
+            let told = "the trace holds no times; look whether anything ran while it was taken";
+            return Err(notes.nothing(told));
         }
         Ok(Profile {
             environment,

@@ -8,8 +8,9 @@ use serde::Deserialize;
 
 use super::event::Event;
 use super::pairs::{End, Pairs};
+use crate::gather::LaunchFacts;
 use crate::note::{Notes, Skipped};
-use crate::trace::{FILL, LaunchFacts, Trace, When, Work};
+use crate::trace::{FILL, Trace, When, Work};
 
 /// Kinds of events by what a tracer calls them (`cat`), in small letters: those of Kineto,
 /// the profiler of PyTorch, of its newer and its older releases.
@@ -180,11 +181,11 @@ impl Builder {
         let operation = trace.operations.number(name, device, &event.category);
         match work {
             Some(work) => {
-                trace.operations.add_facts(operation, &facts);
+                trace.operations.get_mut(operation).add_facts(&facts);
                 trace.work(operation, track, when, work, stream, id);
             }
             None => {
-                trace.operations.mark_range(operation);
+                trace.operations.get_mut(operation).mark_range();
                 trace.range(operation, track, when);
             }
         }
@@ -212,7 +213,7 @@ impl Builder {
         let operation = (trace.operations).sized(&event.name, device_number, "", size);
         match event.args().run.and_then(|run| usize::try_from(run).ok()) {
             Some(run) => {
-                (trace.operations).sample(operation, run, when.duration as f64);
+                (trace.operations.get_mut(operation)).sample(run, when.duration as f64);
             }
             // Every device's calls were on a thread that called it.
             None => trace.call(operation, track, when),

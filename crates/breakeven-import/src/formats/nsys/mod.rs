@@ -12,10 +12,11 @@ use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::{Environment, Gpu, Profile};
 
 use crate::format::Importer;
+use crate::gather::LaunchFacts;
 use crate::note::Notes;
 use crate::read::Options;
 use crate::source::Source;
-use crate::trace::{FILL, LaunchFacts, Trace, When, Work};
+use crate::trace::{FILL, Trace, When, Work};
 
 use database::{Database, Row, Texts};
 
@@ -255,7 +256,7 @@ impl Reading<'_> {
             grid: three(10),
             block: three(13),
         };
-        self.trace.operations.add_facts(operation, &facts);
+        self.trace.operations.get_mut(operation).add_facts(&facts);
         let id = row.number(5);
         let id = id.map(|id| correlation(row.number(2).unwrap_or(0), id));
         self.trace.work(operation, track, when, work, stream, id);

@@ -13,10 +13,11 @@ use csv::{Reader, ReaderBuilder, StringRecord};
 
 use super::{Activity, Call};
 use crate::format::Importer;
+use crate::gather::LaunchFacts;
 use crate::note::{Note, Notes, Skipped};
 use crate::read::Options;
 use crate::source::Source;
-use crate::trace::{LaunchFacts, Trace, When, Work};
+use crate::trace::{Trace, When, Work};
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "rocprofv3-csv",

@@ -9,12 +9,13 @@ use serde::Deserialize;
 
 use super::{Activity, Call};
 use crate::format::Importer;
+use crate::gather::LaunchFacts;
 use crate::json;
 use crate::note::{Notes, Skipped};
 use crate::raw::{self, entries};
 use crate::read::Options;
 use crate::source::Source;
-use crate::trace::{LaunchFacts, Trace, When, Work};
+use crate::trace::{Trace, When, Work};
 use crate::walk::{Parts, Want};
 
 pub(crate) static IMPORTER: Importer = Importer {

@@ -5,7 +5,8 @@
 mod csv;
 mod json;
 
-use crate::trace::{Correlation, LaunchFacts, Trace, When, Work};
+use crate::gather::LaunchFacts;
+use crate::trace::{Correlation, Trace, When, Work};
 
 pub(crate) use self::csv::IMPORTER as CSV;
 pub(crate) use self::json::IMPORTER as JSON;
@@ -48,7 +49,7 @@ impl Activity<'_> {
     fn add(&self, trace: &mut Trace) {
         let (device, track) = trace.stream("rocm", self.agent, self.stream);
         let operation = trace.operations.number(self.name, device, self.category);
-        trace.operations.add_facts(operation, &self.facts);
+        trace.operations.get_mut(operation).add_facts(&self.facts);
         trace.work(
             operation,
             track,
