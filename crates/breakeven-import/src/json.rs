@@ -2,14 +2,13 @@
 //! have is mended, and of a document that ends early or is damaged further on, what came
 //! before is read ([`Mended`](crate::mended::Mended)).
 
-use std::io::Read as _;
-
 use breakeven_profile::file::{FileError, FileErrorKind, in_words};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::error::Category;
 
 use crate::entries::lenient;
+use crate::lenient::json;
 use crate::mended::Mended;
 use crate::source::Source;
 use crate::walk::{ENDS_EARLY, Parts, Walk};
@@ -18,10 +17,15 @@ use crate::walk::{ENDS_EARLY, Parts, Walk};
 pub(crate) fn read<T: DeserializeOwned>(source: Source) -> Result<T, FileError> {
     let path = source.path().to_owned();
     let mended = source.mended();
-    let mut text = Vec::new();
-    let all = source.into_json()?.read_to_end(&mut text);
-    all.map_err(|reason| FileError::io("cannot be read", &reason).at_path(&path))?;
-    let (reason, end) = match parsed(&text, &mended) {
+    let mut text = source.into_memory()?;
+    let mut read = parsed(&text, &mended);
+    if let Err((reason, _)) = &read
+        && reason.kind() != FileErrorKind::Value
+    {
+        text = json(&text, [1, 1], &mended, false).into_bytes();
+        read = parsed(&text, &mended);
+    }
+    let (reason, end) = match read {
         Ok(value) => return Ok(value),
         Err(reason) => reason,
     };
@@ -111,7 +115,7 @@ fn closed(beginning: &[u8]) -> Option<Vec<u8>> {
 pub(crate) fn stream(source: Source, parts: &mut impl Parts) -> Result<(), FileError> {
     let path = source.path().to_owned();
     let mended = source.mended();
-    let Err(told) = Walk::of(source.into_json()?, parts).document() else {
+    let Err(told) = Walk::of(source.into_bytes()?, parts, mended.clone()).document() else {
         return Ok(());
     };
     let told = told.at_path(&path);

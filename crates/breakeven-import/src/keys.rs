@@ -1,11 +1,9 @@
 //! The keys that the beginning of a JSON document has.
 
 use std::collections::BTreeSet;
-use std::io::BufReader;
 
-use crate::lenient::Lenient;
 use crate::mended::Mended;
-use crate::utf8::Utf8;
+use crate::raw::Raw;
 use crate::walk::{Parts, Walk, Want};
 
 /// How deep keys are looked at.
@@ -15,10 +13,8 @@ const DEPTH: usize = 4;
 /// `results[].command`. Empty for what is no JSON.
 pub(crate) fn keys(beginning: &[u8]) -> BTreeSet<String> {
     let mut keys = Keys::default();
-    let text = BufReader::new(Utf8::of(beginning, Mended::default()));
-    let json = BufReader::new(Lenient::of(text, Mended::default()));
     // A beginning ends in the middle: what came before counts.
-    let _ = Walk::of(json, &mut keys).document();
+    let _ = Walk::of(beginning, &mut keys, Mended::default()).document();
     keys.0
 }
 
@@ -40,7 +36,7 @@ impl Parts for Keys {
         })
     }
 
-    fn part(&mut self, _: &str, _: &str) -> Result<(), String> {
+    fn part(&mut self, _: &str, _: Raw<'_>) -> Result<(), String> {
         Ok(())
     }
 }

@@ -1,11 +1,15 @@
 //! What is mended while a file is read, with the place of the first of each kind.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use breakeven_profile::file::FileError;
 
 use crate::note::{Note, Notes};
+
+/// What stands in place of bytes and characters that cannot be read.
+pub(crate) const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
 
 /// What was mended in a file, shared by its readers.
 #[derive(Debug, Clone, Default)]
@@ -33,6 +37,21 @@ impl Mended {
         }
         let found = String::from_utf8_lossy(&found[..found.len().min(40)]);
         all.push((what, format!("{found:?}"), behind(position, before), 1));
+    }
+
+    /// Bytes as a text, in which what is not UTF-8 is replaced.
+    pub(crate) fn utf8<'t>(&self, text: &'t [u8], position: [usize; 2]) -> Cow<'t, str> {
+        if let Err(error) = std::str::from_utf8(text) {
+            let bad = error.valid_up_to();
+            let lengths = text
+                .utf8_chunks()
+                .filter(|chunk| !chunk.invalid().is_empty());
+            for _ in lengths {
+                let what = "not UTF-8 and read as \u{fffd}";
+                self.add(what, &text[bad..=bad], position, &text[..bad]);
+            }
+        }
+        String::from_utf8_lossy(text)
     }
 
     /// Reading stopped before the end of the file, for this reason.

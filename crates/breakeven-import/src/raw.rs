@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use crate::lenient;
+use crate::mended::Mended;
+
 /// The farthest from its clock's zero that a time may be, ns: 146 years.
 const FARTHEST_NS: u64 = 1 << 62;
 
@@ -18,6 +21,12 @@ impl<'t> Raw<'t> {
     /// The value, if it is of that type.
     pub(crate) fn read<T: Deserialize<'t>>(self) -> Option<T> {
         serde_json::from_str(self.0?.get()).ok()
+    }
+
+    /// The entries of a list, each if it is of that type.
+    pub(crate) fn entries<T: Deserialize<'t>>(self) -> impl Iterator<Item = Option<T>> {
+        let entries: Vec<Self> = self.read().unwrap_or_default();
+        entries.into_iter().map(Self::read)
     }
 
     /// What it says: what is in a text, or the number or word.
@@ -34,7 +43,14 @@ impl<'t> Raw<'t> {
         let text = self.0.map_or("", RawValue::get);
         match text.as_bytes().first() {
             Some(b'"') if !text.contains('\\') => Cow::Borrowed(&text[1..text.len() - 1]),
-            Some(b'"') => Cow::Owned(self.read().unwrap_or_default()),
+            Some(b'"') => match self.read() {
+                Some(text) => Cow::Owned(text),
+                // Half a character is valid until it is read.
+                None => {
+                    let text = lenient::json(text.as_bytes(), [1, 1], &Mended::default(), false);
+                    Cow::Owned(serde_json::from_str(&text).unwrap_or_default())
+                }
+            },
             // As in `id2`: {"local": "0x1"}.
             Some(b'{') => {
                 let inside: BTreeMap<String, Raw<'_>> = self.read().unwrap_or_default();
@@ -99,10 +115,4 @@ pub(crate) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D
 
 pub(crate) fn three<'de, D: Deserializer<'de>>(from: D) -> Result<Option<[u64; 3]>, D::Error> {
     Ok(Raw::deserialize(from)?.three())
-}
-
-/// The entries of a list, each if it is of that type.
-pub(crate) fn entries<'t, T: Deserialize<'t>>(list: &'t str) -> impl Iterator<Item = Option<T>> {
-    let entries: Vec<Raw<'t>> = serde_json::from_str(list).unwrap_or_default();
-    entries.into_iter().map(Raw::read)
 }

@@ -4,8 +4,10 @@ use std::io::BufRead;
 
 use breakeven_profile::file::{FileError, FileErrorKind};
 
-use crate::mended::behind;
+use crate::lenient::{self, SUPERFLUOUS};
+use crate::mended::{Mended, behind};
 use crate::name::one_line;
+use crate::raw::Raw;
 
 /// The longest value that is taken as a text, bytes: what lacks a bracket is no longer.
 const LONGEST: usize = 64 << 20;
@@ -29,8 +31,8 @@ pub(crate) trait Parts {
     /// Before each value.
     fn want(&mut self, place: &str) -> Result<Want, String>;
 
-    /// A value whose text is wanted.
-    fn part(&mut self, place: &str, text: &str) -> Result<(), String>;
+    /// A value whose text is wanted; none for what cannot be read.
+    fn part(&mut self, place: &str, value: Raw<'_>) -> Result<(), String>;
 
     /// Behind the last value inside an object (`a`) or a list (`a[]`).
     fn end(&mut self, _: &str) -> Result<(), String> {
@@ -38,23 +40,24 @@ pub(crate) trait Parts {
     }
 }
 
-/// Hands over the parts of a document. Its texts, numbers and words are valid JSON
-/// ([`Lenient`](crate::lenient::Lenient)), so only what is between them may be wrong.
+/// Hands over the parts of a document. What is not JSON inside of them is mended.
 pub(crate) struct Walk<'p, R, P> {
     reader: R,
     parts: &'p mut P,
     /// The line of the next byte, and its place in it.
     position: [usize; 2],
     text: Vec<u8>,
+    mended: Mended,
 }
 
 impl<'p, R: BufRead, P: Parts> Walk<'p, R, P> {
-    pub(crate) fn of(reader: R, parts: &'p mut P) -> Self {
+    pub(crate) fn of(reader: R, parts: &'p mut P, mended: Mended) -> Self {
         Self {
             reader,
             parts,
             position: [1, 1],
             text: Vec::new(),
+            mended,
         }
     }
 
@@ -75,9 +78,18 @@ impl<'p, R: BufRead, P: Parts> Walk<'p, R, P> {
             (Want::List(_) | Want::Either(_) | Want::Any, b'[') => self.list(place),
             (Want::Nothing | Want::Any, _) => self.take(false),
             (Want::Text, _) => {
+                let start = self.position;
                 self.take(true)?;
-                let text = String::from_utf8_lossy(&self.text);
-                let taken = self.parts.part(place, &text);
+                let mended;
+                let text = match std::str::from_utf8(&self.text).map(serde_json::from_str) {
+                    Ok(Ok(value)) => value,
+                    _ => {
+                        mended = lenient::valid(&self.text, start, &self.mended);
+                        let text = mended.as_deref().unwrap_or("null");
+                        serde_json::from_str(text).unwrap_or_default()
+                    }
+                };
+                let taken = self.parts.part(place, text);
                 taken.map_err(|wrong| self.wrong(wrong))
             }
             (Want::Object(name) | Want::List(name) | Want::Either(name), first) => {
@@ -130,18 +142,28 @@ impl<'p, R: BufRead, P: Parts> Walk<'p, R, P> {
 
     /// Takes what is before a further value, or the end.
     fn is_further(&mut self, end: u8, is_first: bool) -> Result<bool, FileError> {
-        match self.peek()? {
-            Some(byte) if byte == end => {
-                self.consume(1);
-                Ok(false)
+        let mut is_next = is_first;
+        loop {
+            match self.peek()? {
+                Some(byte) if byte == end => {
+                    self.consume(1);
+                    return Ok(false);
+                }
+                Some(b',') if !is_first => {
+                    let position = self.position;
+                    self.consume(1);
+                    if self.peek()?.is_some_and(|byte| byte == end || byte == b',') {
+                        self.mended.add(SUPERFLUOUS, b",", position, b"");
+                    }
+                    is_next = true;
+                }
+                Some(_) if is_next => return Ok(true),
+                Some(_) => {
+                    let end = char::from(end);
+                    return Err(self.syntax(&format!("expected `,` or `{end}`")));
+                }
+                None => return Err(self.early()),
             }
-            Some(b',') if !is_first => {
-                self.consume(1);
-                Ok(true)
-            }
-            Some(_) if is_first => Ok(true),
-            Some(_) => Err(self.syntax(&format!("expected `,` or `{}`", char::from(end)))),
-            None => Err(self.early()),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::folded::Folded;
 use crate::format::Importer;
 use crate::json::{self, Number};
 use crate::note::{Notes, Skipped};
-use crate::raw::{Raw, entries};
+use crate::raw::Raw;
 use crate::read::Options;
 use crate::source::Source;
 use crate::trace::{Trace, When};
@@ -128,27 +128,25 @@ impl Parts for Read {
         })
     }
 
-    fn part(&mut self, place: &str, text: &str) -> Result<(), String> {
-        let value = || serde_json::from_str::<String>(text).ok();
+    fn part(&mut self, place: &str, value: Raw<'_>) -> Result<(), String> {
+        let text = || value.read::<String>();
         match place {
             "exporter" => {
-                self.is_own = value().is_some_and(|by| by.starts_with("breakeven "));
+                self.is_own = text().is_some_and(|by| by.starts_with("breakeven "));
             }
             "shared.frames[]" => {
-                self.frames
-                    .push(serde_json::from_str(text).unwrap_or_default());
+                self.frames.push(value.read().unwrap_or_default());
             }
-            "profiles[].name" => self.sheet.name = value().unwrap_or_default(),
+            "profiles[].name" => self.sheet.name = text().unwrap_or_default(),
             "profiles[].unit" => {
-                let unit = value().ok_or("its unit is not a text")?;
+                let unit = text().ok_or("its unit is not a text")?;
                 self.sheet.unit_ns = Some(unit_ns(&unit, self.count_ns)?);
             }
-            "profiles[].events[]" => self.event(serde_json::from_str(text).ok())?,
-            "profiles[].samples[]" => self.stack(text),
+            "profiles[].events[]" => self.event(value.read())?,
+            "profiles[].samples[]" => self.stack(value),
             _ => {
-                let weights = serde_json::from_str(text);
-                let weights = weights.map_err(|_| "its weights are not a list of numbers")?;
-                self.sheet.weights = Some(weights);
+                let weights = value.read();
+                self.sheet.weights = Some(weights.ok_or("its weights are not numbers")?);
             }
         }
         Ok(())
@@ -225,9 +223,9 @@ impl Read {
     }
 
     /// Takes the frames of a sample, the outermost first.
-    fn stack(&mut self, text: &str) {
+    fn stack(&mut self, sample: Raw<'_>) {
         let mut path = Some(None);
-        for frame in entries::<Raw<'_>>(text) {
+        for frame in sample.entries::<Raw<'_>>() {
             path = path.zip(frame.and_then(Raw::count)).map(|(path, frame)| {
                 let next = self.sampled.len();
                 let number = *self.sampled.entry(frame).or_insert(next);

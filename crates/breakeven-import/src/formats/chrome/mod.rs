@@ -14,7 +14,7 @@ use serde::Deserialize;
 use crate::format::Importer;
 use crate::json;
 use crate::note::Notes;
-use crate::raw::entries;
+use crate::raw::Raw;
 use crate::read::Options;
 use crate::source::Source;
 use crate::walk::{Parts, Want};
@@ -55,14 +55,14 @@ impl Parts for Builder {
         })
     }
 
-    fn part(&mut self, place: &str, text: &str) -> Result<(), String> {
+    fn part(&mut self, place: &str, value: Raw<'_>) -> Result<(), String> {
         match place {
             "otherData" => {
-                let data: Option<OtherData> = serde_json::from_str(text).ok();
+                let data: Option<OtherData> = value.read();
                 self.is_own = data.is_some_and(|data| data.exporter.starts_with("breakeven "));
             }
-            "deviceProperties" => self.gpus = entries(text).flatten().collect(),
-            _ => self.take(&serde_json::from_str(text).unwrap_or_default()),
+            "deviceProperties" => self.gpus = value.entries().flatten().collect(),
+            _ => self.take(&value.read().unwrap_or_default()),
         }
         Ok(())
     }

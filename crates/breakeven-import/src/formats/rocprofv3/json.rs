@@ -12,7 +12,7 @@ use crate::format::Importer;
 use crate::gather::LaunchFacts;
 use crate::json;
 use crate::note::{Notes, Skipped};
-use crate::raw::{self, entries};
+use crate::raw::{self, Raw};
 use crate::read::Options;
 use crate::source::Source;
 use crate::trace::{Trace, When, Work};
@@ -208,18 +208,18 @@ impl Parts for Tool {
         })
     }
 
-    fn part(&mut self, place: &str, text: &str) -> Result<(), String> {
+    fn part(&mut self, place: &str, value: Raw<'_>) -> Result<(), String> {
         let (_, inside) = place.split_once('.').unwrap_or_default();
         match inside {
-            "agents" => self.agents(entries(text).flatten()),
+            "agents" => self.agents(value.entries().flatten()),
             "kernel_symbols" => {
-                for symbol in entries::<Symbol>(text).flatten() {
+                for symbol in value.entries::<Symbol>().flatten() {
                     let name = symbol.formatted_kernel_name.or(symbol.kernel_name);
                     (self.kernels).insert(symbol.kernel_id, name.unwrap_or_default());
                 }
             }
             "strings" => {
-                let strings: Strings = serde_json::from_str(text).unwrap_or_default();
+                let strings: Strings = value.read().unwrap_or_default();
                 self.kinds = strings.buffer_records;
                 let messages = strings.marker_api.into_iter();
                 self.messages = messages.map(|each| (each.key, each.value)).collect();
@@ -227,8 +227,10 @@ impl Parts for Tool {
             record => {
                 let list = record.trim_start_matches("buffer_records.");
                 let list = list.trim_end_matches("[]");
-                let record = serde_json::from_str(text).ok();
-                if record.and_then(|record| self.take(list, &record)).is_none() {
+                if (value.read())
+                    .and_then(|record| self.take(list, &record))
+                    .is_none()
+                {
                     let number = self.number;
                     (self.malformed).add(|| format!("buffer_records.{list}[{number}]"));
                 }
