@@ -21,6 +21,23 @@ const OPERATIONS: usize = 1 << 16;
 /// Where operations past the limit are counted.
 const OTHERS: &str = "(other operations)";
 
+/// Figures that are more than a counter of the tool's name and unit: how a tool writes them,
+/// and the name and unit that they have here. Another one is a row.
+const METRICS: [(&str, &str, &str); 9] = [
+    ("B/op", MEMORY, "B"),
+    ("max_bytes_used", MEMORY, "B"),
+    ("max alloc bytes", MEMORY, "B"),
+    ("gc.alloc.rate.norm", MEMORY, "B"),
+    ("allocs/op", "allocations", "allocs"),
+    ("allocs_per_iter", "allocations", "allocs"),
+    ("alloc", "allocations", "allocs"),
+    ("bytes_per_second", "bytes_per_second", "B/s"),
+    ("items_per_second", "items_per_second", "1/s"),
+];
+
+/// The memory of a run, which is no counter.
+const MEMORY: &str = "memory";
+
 /// Devices that are told apart; those beyond are one.
 const DEVICES: usize = 1 << 10;
 
@@ -48,6 +65,8 @@ pub(crate) struct Gathered {
     pub(crate) own: Option<Own>,
     device: u32,
     runs: Vec<Kept>,
+    /// Runs by the process that each is of.
+    processes: HashMap<String, usize>,
     not_times: u64,
     is_skipped: bool,
     /// Bytes that calls moved, and of how many calls they are.
@@ -168,6 +187,7 @@ impl Gather {
             own: self.is_trace.then(Own::default),
             device,
             runs: Vec::new(),
+            processes: HashMap::new(),
             not_times: 0,
             is_skipped: false,
             moved: (0, 0),
@@ -308,6 +328,22 @@ impl Gathered {
         self.runs.len() - 1
     }
 
+    /// The run of a process, whatever tells processes apart; a new one behind the others.
+    pub(crate) fn run_of(&mut self, process: impl ToString) -> usize {
+        let next = self.runs.len();
+        let run = *self.processes.entry(process.to_string()).or_insert(next);
+        if run == next {
+            self.runs.push(Kept::default());
+        }
+        run
+    }
+
+    /// Takes a figure of the samples, which the file does not have.
+    pub(crate) fn summary(&mut self, run: usize, ns: f64, figure: &'static str, notes: &mut Notes) {
+        self.sample(run, ns);
+        notes.add(Note::SummaryOnly { figure });
+    }
+
     /// The number of runs.
     pub(crate) fn runs(&self) -> usize {
         self.runs.len()
@@ -344,16 +380,13 @@ impl Gathered {
             })
     }
 
-    /// A figure of each call in one of the units that Go prints, as in `64 B/op`.
-    pub(crate) fn per_call(&mut self, run: usize, value: f64, unit: &str) {
-        match unit {
-            "B/op" => self.memory(run, value),
-            "allocs/op" => {
-                self.counter(run, "allocations", "allocs", value);
-            }
-            unit => {
-                self.counter(run, unit, unit, value);
-            }
+    /// A figure of each call as a tool writes it: what [`METRICS`] says that it is, else a
+    /// counter of that name.
+    pub(crate) fn figure(&mut self, run: usize, name: &str, unit: &str, value: f64) {
+        match METRICS.iter().find(|(written, ..)| *written == name) {
+            Some((_, MEMORY, _)) => self.memory(run, value),
+            Some((_, name, unit)) => drop(self.counter(run, name, unit, value)),
+            None => drop(self.counter(run, name, unit, value)),
         }
     }
 

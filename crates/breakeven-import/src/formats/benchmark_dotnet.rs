@@ -11,8 +11,6 @@
 //! Source: the manual of BenchmarkDotNet, "How it works" and "Jobs", and
 //! `JsonExporterBase.cs`.
 
-use std::collections::HashMap;
-
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
@@ -117,16 +115,13 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             true => each.is("Result", "Result"),
             false => each.is("Actual", "MainTarget"),
         };
-        let mut runs: HashMap<i64, usize> = HashMap::new();
         for each in all.iter().filter(of_stage) {
-            let run = *runs
-                .entry(each.launch_index)
-                .or_insert_with(|| operation.new_run());
+            let run = operation.run_of(each.launch_index);
             operation.sample(run, each.nanoseconds.0 / each.operations.0);
         }
         let values = benchmark.statistics.iter();
         let mut values = values.flat_map(|statistics| &statistics.original_values);
-        if runs.is_empty() {
+        if operation.runs() == 0 {
             values.by_ref().for_each(|ns| operation.sample(0, ns.0));
         }
         benchmark.counters(operation);

@@ -21,7 +21,7 @@ use serde::Deserialize;
 use crate::format::Importer;
 use crate::gather::{Gather, Gathered};
 use crate::json::{self, Number};
-use crate::note::{Note, Notes};
+use crate::note::Notes;
 use crate::read::Options;
 use crate::source::Source;
 
@@ -192,8 +192,7 @@ fn samples(source: Source, operation: &mut Gathered) -> Result<(), FileError> {
 
 fn estimate(source: Source, operation: &mut Gathered, notes: &mut Notes) -> Result<(), FileError> {
     let estimates: Estimates = json::read(source)?;
-    operation.sample(0, estimates.median.point_estimate.0);
-    notes.add(Note::SummaryOnly { figure: "median" });
+    operation.summary(0, estimates.median.point_estimate.0, "median", notes);
     Ok(())
 }
 

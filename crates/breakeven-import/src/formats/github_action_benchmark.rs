@@ -147,11 +147,11 @@ fn profile(group: &Group<'_>, notes: &mut Notes) -> Result<Profile, FileError> {
                     operation.sample(0, unit.ns(bench.value.0));
                 }
                 Some(_) => {}
-                None => operation.per_call(0, bench.value.0, unit),
+                None => operation.figure(0, unit, unit, bench.value.0),
             }
             for (value, unit) in figures.filter_map(|figure| figure.split_once(' ')) {
                 if let Ok(value) = value.parse() {
-                    operation.per_call(0, value, unit);
+                    operation.figure(0, unit, unit, value);
                 }
             }
         }

@@ -17,7 +17,7 @@ use crate::format::Importer;
 use crate::gather::Gather;
 use crate::json::{self, Number};
 use crate::name::with_parameters;
-use crate::note::{Note, Notes};
+use crate::note::Notes;
 use crate::read::Options;
 use crate::source::Source;
 
@@ -78,8 +78,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
                 }
             }
             (None, Some(median)) if failed.is_empty() => {
-                operation.sample(0, median.0 * 1e9);
-                notes.add(Note::SummaryOnly { figure: "median" });
+                operation.summary(0, median.0 * 1e9, "median", notes);
             }
             _ => {}
         }

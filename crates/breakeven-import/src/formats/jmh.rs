@@ -23,7 +23,7 @@ use crate::format::Importer;
 use crate::gather::{Gather, Gathered};
 use crate::json::{self, Number};
 use crate::name::with_parameters;
-use crate::note::{Note, Notes};
+use crate::note::Notes;
 use crate::read::Options;
 use crate::source::Source;
 use crate::unit::Unit;
@@ -130,12 +130,7 @@ impl Metric {
         let scores = forks.flat_map(|(run, scores)| scores.iter().map(move |score| (run, score)));
         let score = self.score.iter().map(|score| (0, score));
         for (run, score) in scores.chain(score.filter(|_| self.scores.is_empty())) {
-            match name {
-                "gc.alloc.rate.norm" => operation.memory(run, score.0),
-                name => {
-                    operation.counter(run, name, &self.unit, score.0);
-                }
-            }
+            operation.figure(run, name, &self.unit, score.0);
         }
     }
 
@@ -161,8 +156,7 @@ impl Metric {
         let is_empty = self.scores.is_empty() && self.histograms.is_empty();
         if let (true, Some(score)) = (is_empty, self.score) {
             let run = operation.new_run();
-            operation.sample(run, unit.ns(score.0));
-            notes.add(Note::SummaryOnly { figure: "score" });
+            operation.summary(run, unit.ns(score.0), "score", notes);
         }
         not_kept
     }

@@ -16,7 +16,7 @@ use crate::entries::Entries;
 use crate::format::Importer;
 use crate::gather::{Gather, Gathered};
 use crate::json;
-use crate::note::{Note, Notes};
+use crate::note::Notes;
 use crate::read::Options;
 use crate::source::Source;
 
@@ -185,8 +185,7 @@ fn samples(
         }
     }
     if let Some(mean) = state.number(MEAN, "value") {
-        operation.sample(0, mean * 1e9);
-        notes.add(Note::SummaryOnly { figure: "mean" });
+        operation.summary(0, mean * 1e9, "mean", notes);
     }
     Ok(())
 }
