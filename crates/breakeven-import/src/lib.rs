@@ -19,14 +19,11 @@
 //! ```
 
 mod columns;
-mod entries;
 mod folded;
-mod format;
 mod formats;
 mod gather;
 mod json;
 mod kept;
-mod keys;
 mod lenient;
 mod machine;
 mod mended;
@@ -38,11 +35,10 @@ mod read;
 mod source;
 mod trace;
 mod unit;
-mod utf8;
 mod walk;
 
 pub use columns::{Columns, ColumnsError};
-pub use format::Format;
+pub use formats::Format;
 pub use note::{Entry, Note};
 pub use read::{Imported, Options, read, read_from};
 pub use unit::count_ns;

@@ -7,9 +7,8 @@ use breakeven_profile::file::{self, FileError, FileErrorKind};
 use breakeven_profile::profile::Profile;
 use serde::de::IgnoredAny;
 
-pub use crate::format::Options;
-use crate::format::{Format, IMPORTERS, Importer};
-use crate::formats;
+pub use crate::formats::Options;
+use crate::formats::{self, Format, IMPORTERS, Importer};
 use crate::lenient;
 use crate::note::{Entry, Note, Notes};
 use crate::other;

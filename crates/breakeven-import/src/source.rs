@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use breakeven_profile::file::{FileError, FileErrorKind};
 use flate2::bufread::MultiGzDecoder;
 
-use crate::keys::keys;
-use crate::mended::Mended;
-use crate::utf8::Utf8;
+use crate::mended::{Mended, Utf8};
+use crate::walk::keys;
 
 /// Bytes by which a format is recognised.
 const HEAD: u64 = 64 * 1024;

@@ -15,10 +15,9 @@ use breakeven_profile::profile::{Environment, Profile};
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::gather::Gather;
 use crate::note::{Note, Notes};
-use crate::read::Options;
 use crate::source::Source;
 use crate::walk::ENDS_EARLY;
 

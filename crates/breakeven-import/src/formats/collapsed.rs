@@ -10,9 +10,8 @@ use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::Profile;
 
 use crate::folded::Folded;
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::note::{Notes, Skipped};
-use crate::read::Options;
 use crate::source::Source;
 
 pub(crate) static IMPORTER: Importer = Importer {

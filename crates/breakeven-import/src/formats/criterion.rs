@@ -18,11 +18,10 @@ use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
 
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::gather::{Gather, Gathered};
 use crate::json::{self, Number};
 use crate::note::Notes;
-use crate::read::Options;
 use crate::source::Source;
 
 pub(crate) static IMPORTER: Importer = Importer {

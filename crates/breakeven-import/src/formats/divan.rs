@@ -14,10 +14,9 @@
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Profile};
 
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::gather::{Gather, Gathered};
 use crate::note::Notes;
-use crate::read::Options;
 use crate::source::Source;
 use crate::unit::Unit;
 

@@ -17,13 +17,11 @@ use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
 
-use crate::entries::Entries;
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::gather::Gather;
-use crate::json::{self, Number};
+use crate::json::{self, Entries, Number};
 use crate::machine;
 use crate::note::{Entry, Note, Notes};
-use crate::read::Options;
 use crate::source::Source;
 use crate::unit::Unit;
 

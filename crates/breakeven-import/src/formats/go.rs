@@ -28,14 +28,13 @@ use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::gather::Gather;
 use crate::lenient;
 use crate::machine;
 use crate::mended::Mended;
 use crate::name::with_parameters;
 use crate::note::{Note, Notes};
-use crate::read::Options;
 use crate::source::Source;
 use crate::unit::Unit;
 

@@ -12,12 +12,10 @@ use breakeven_profile::profile::{Environment, Gpu, Profile};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::entries::Entries;
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::gather::{Gather, Gathered};
-use crate::json;
+use crate::json::{self, Entries};
 use crate::note::Notes;
-use crate::read::Options;
 use crate::source::Source;
 
 pub(crate) static IMPORTER: Importer = Importer {

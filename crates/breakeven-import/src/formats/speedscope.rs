@@ -10,11 +10,10 @@ use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
 
 use crate::folded::Folded;
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::json::{self, Number};
 use crate::note::{Notes, Skipped};
 use crate::raw::Raw;
-use crate::read::Options;
 use crate::source::Source;
 use crate::trace::{Trace, When};
 use crate::walk::{Parts, Want};

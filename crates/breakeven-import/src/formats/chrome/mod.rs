@@ -11,11 +11,10 @@ use breakeven_profile::file::FileError;
 use breakeven_profile::profile::Profile;
 use serde::Deserialize;
 
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::json;
 use crate::note::Notes;
 use crate::raw::Raw;
-use crate::read::Options;
 use crate::source::Source;
 use crate::walk::{Parts, Want};
 

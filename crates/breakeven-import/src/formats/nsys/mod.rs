@@ -11,10 +11,9 @@ use std::collections::HashMap;
 use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::{Environment, Gpu, Profile};
 
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::gather::LaunchFacts;
 use crate::note::Notes;
-use crate::read::Options;
 use crate::source::Source;
 use crate::trace::{FILL, Trace, When, Work};
 

@@ -12,10 +12,9 @@ use breakeven_profile::profile::{Environment, Profile};
 use csv::{Reader, ReaderBuilder, StringRecord};
 
 use super::{Activity, Call};
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::gather::LaunchFacts;
 use crate::note::{Note, Notes, Skipped};
-use crate::read::Options;
 use crate::source::Source;
 use crate::trace::{Trace, When, Work};
 

@@ -8,12 +8,11 @@ use breakeven_profile::profile::{Environment, Gpu, Profile};
 use serde::Deserialize;
 
 use super::{Activity, Call};
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::gather::LaunchFacts;
 use crate::json;
 use crate::note::{Notes, Skipped};
 use crate::raw::{self, Raw};
-use crate::read::Options;
 use crate::source::Source;
 use crate::trace::{Trace, When, Work};
 use crate::walk::{Parts, Want};
