@@ -30,6 +30,7 @@ mod mended;
 mod name;
 mod note;
 mod other;
+mod paths;
 mod raw;
 mod read;
 mod source;

@@ -42,15 +42,14 @@ impl Mended {
 
     /// Bytes as a text, in which what is not UTF-8 is replaced.
     pub(crate) fn utf8<'t>(&self, text: &'t [u8], position: [usize; 2]) -> Cow<'t, str> {
-        if let Err(error) = std::str::from_utf8(text) {
-            let bad = error.valid_up_to();
-            let lengths = text
-                .utf8_chunks()
-                .filter(|chunk| !chunk.invalid().is_empty());
-            for _ in lengths {
-                let what = "not UTF-8 and read as \u{fffd}";
-                self.add(what, &text[bad..=bad], position, &text[..bad]);
-            }
+        let bad = match std::str::from_utf8(text) {
+            Ok(text) => return Cow::Borrowed(text),
+            Err(error) => error.valid_up_to(),
+        };
+        let chunks = text.utf8_chunks();
+        for _ in chunks.filter(|chunk| !chunk.invalid().is_empty()) {
+            let what = "not UTF-8 and read as \u{fffd}";
+            self.add(what, &text[bad..=bad], position, &text[..bad]);
         }
         String::from_utf8_lossy(text)
     }
@@ -133,12 +132,14 @@ impl<R: Read> Read for Utf8<R> {
             }
             let text = &self.chunk[..all];
             // A character that is not complete waits for the rest of it, unless it has none.
-            let incomplete = text.utf8_chunks().last().map(|last| last.invalid());
             let is_cut = |bytes: &&[u8]| {
-                let error = std::str::from_utf8(bytes).err();
-                read > 0 && error.is_some_and(|error| error.error_len().is_none())
+                std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
             };
-            self.cut = incomplete.filter(is_cut).map_or(0, <[u8]>::len);
+            let last = match std::str::from_utf8(text) {
+                Err(_) if read > 0 => text.utf8_chunks().last().map(|last| last.invalid()),
+                _ => None,
+            };
+            self.cut = last.filter(is_cut).map_or(0, <[u8]>::len);
             let end = all - self.cut;
             let whole = self.mended.utf8(&text[..end], self.position);
             self.out = Cursor::new(whole.into_owned().into_bytes());

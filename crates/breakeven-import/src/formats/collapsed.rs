@@ -99,16 +99,17 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
 #[derive(Default)]
 struct Frames {
     names: Vec<String>,
-    numbers: HashMap<String, usize>,
+    numbers: HashMap<String, u32>,
 }
 
 impl Frames {
-    fn number(&mut self, name: &str) -> usize {
+    fn number(&mut self, name: &str) -> u32 {
         if let Some(known) = self.numbers.get(name) {
             return *known;
         }
-        self.numbers.insert(name.to_owned(), self.names.len());
+        let number = self.names.len() as u32;
+        self.numbers.insert(name.to_owned(), number);
         self.names.push(name.to_owned());
-        self.names.len() - 1
+        number
     }
 }

@@ -54,7 +54,7 @@ struct Read {
     operations: HashMap<u64, u32>,
     folded: Folded,
     /// Frames of sampled profiles, by number: as the file has them, and as `folded` does.
-    sampled: HashMap<u64, usize>,
+    sampled: HashMap<u64, u32>,
     evented: u64,
     unclosed: u64,
     samples: u64,
@@ -76,7 +76,7 @@ struct Sheet {
     open: Vec<(u64, i64)>,
     events: u64,
     /// The call path of each sample; none where a frame is no number.
-    paths: Option<Vec<Option<usize>>>,
+    paths: Option<Vec<Option<u32>>>,
     weights: Option<Vec<Number>>,
 }
 
@@ -226,7 +226,7 @@ impl Read {
         let mut path = Some(None);
         for frame in sample.entries::<Raw<'_>>() {
             path = path.zip(frame.and_then(Raw::count)).map(|(path, frame)| {
-                let next = self.sampled.len();
+                let next = self.sampled.len() as u32;
                 let number = *self.sampled.entry(frame).or_insert(next);
                 self.folded.step(path, number)
             });
@@ -293,7 +293,7 @@ impl Read {
             }
             let mut names = vec![String::new(); self.sampled.len()];
             for (frame, number) in &self.sampled {
-                names[*number] = match self.frame(*frame) {
+                names[*number as usize] = match self.frame(*frame) {
                     Some(frame) => frame.name.clone(),
                     None => format!("(frame {frame})"),
                 };

@@ -146,8 +146,7 @@ impl Trace {
     /// A call of a thread, which others of the thread may be inside of.
     pub(crate) fn call(&mut self, operation: u32, track: u32, when: When) {
         if self.event(operation, track, when) {
-            let length = self.operations.get(operation).told.name.len();
-            (self.nesting).add(operation, length, track, when.start, when.end());
+            (self.nesting).add(operation, track, when.start, when.end());
         }
     }
 
@@ -210,7 +209,7 @@ impl Trace {
         notes: &mut Notes,
     ) -> Result<Profile, FileError> {
         let mut operations = self.operations;
-        let name = |operation| operations.get(operation).told.name.clone();
+        let name = |operation| &*operations.get(operation).told.name;
         let (own, stacks) = self.nesting.finish(name, notes);
         for (operation, own) in own {
             operations.get_mut(operation).own = Some(Own {
