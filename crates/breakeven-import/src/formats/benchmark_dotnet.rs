@@ -20,6 +20,7 @@ use crate::formats::{Importer, Options};
 use crate::gather::{Gather, Gathered};
 use crate::json::{self, Entries, Number};
 use crate::machine;
+use crate::name::with_details;
 use crate::note::Notes;
 use crate::source::Source;
 
@@ -156,11 +157,7 @@ fn named(benchmark: &Benchmark) -> String {
     let id = Some(id).filter(|id| !id.starts_with("Job-") && *id != "DefaultJob" && !id.is_empty());
     let settings = settings.trim_end_matches(')').split(", ");
     let settings = settings.filter(|each| !each.is_empty() && !each.contains("Count="));
-    let job: Vec<&str> = id.into_iter().chain(settings).collect();
-    match job.is_empty() {
-        true => name.clone(),
-        false => format!("{name} ({})", job.join(", ")),
-    }
+    with_details(name, " ", id.into_iter().chain(settings))
 }
 
 impl Benchmark {

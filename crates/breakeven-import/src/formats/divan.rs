@@ -18,7 +18,7 @@ use crate::formats::{Importer, Options};
 use crate::gather::{Gather, Gathered};
 use crate::note::Notes;
 use crate::source::Source;
-use crate::unit::Unit;
+use crate::unit::{Unit, value_and_unit};
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "divan",
@@ -154,7 +154,7 @@ fn count(line: &str, counted: &mut String, operation: &mut Gathered, run: usize)
 
 /// A value such as `8.3 GB/s` without the prefix of its unit.
 fn scaled(text: &str) -> Option<(f64, &str)> {
-    let (value, unit) = text.split_once(' ').unwrap_or((text, ""));
+    let (value, unit) = value_and_unit(text);
     let value: f64 = value.parse().ok()?;
     let prefixes = ['K', 'M', 'G', 'T', 'P'].into_iter().zip(1..);
     let found = prefixes.filter_map(|(prefix, power)| Some((unit.strip_prefix(prefix)?, power)));
@@ -168,7 +168,7 @@ fn scaled(text: &str) -> Option<(f64, &str)> {
 }
 
 fn time(text: &str) -> Option<f64> {
-    let (value, unit) = text.split_once(' ')?;
+    let (value, unit) = value_and_unit(text);
     let value: f64 = value.parse().ok()?;
     Some(Unit::named(unit)?.ns(value))
 }

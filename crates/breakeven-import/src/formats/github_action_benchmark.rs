@@ -23,7 +23,7 @@ use crate::json::{self, Entries, Number};
 use crate::machine;
 use crate::note::{Entry, Note, Notes};
 use crate::source::Source;
-use crate::unit::Unit;
+use crate::unit::{Unit, value_and_unit};
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "github-action-benchmark",
@@ -147,7 +147,7 @@ fn profile(group: &Group<'_>, notes: &mut Notes) -> Result<Profile, FileError> {
                 Some(_) => {}
                 None => operation.figure(0, unit, unit, bench.value.0),
             }
-            for (value, unit) in figures.filter_map(|figure| figure.split_once(' ')) {
+            for (value, unit) in figures.map(value_and_unit) {
                 if let Ok(value) = value.parse() {
                     operation.figure(0, unit, unit, value);
                 }

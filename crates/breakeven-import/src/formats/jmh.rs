@@ -21,7 +21,7 @@ use serde_json::Value;
 use crate::formats::{Importer, Options};
 use crate::gather::{Gather, Gathered};
 use crate::json::{self, Entries, Number};
-use crate::name::with_parameters;
+use crate::name::{with_details, with_parameters};
 use crate::note::Notes;
 use crate::source::Source;
 use crate::unit::Unit;
@@ -114,11 +114,7 @@ fn named(benchmark: &Benchmark, method: &str) -> String {
     let threads = benchmark.threads.filter(|threads| *threads != 1);
     let threads = threads.map(|threads| format!("{threads} threads"));
     let mode = Some(benchmark.mode.clone()).filter(|mode| !mode.is_empty());
-    let how: Vec<String> = mode.into_iter().chain(threads).collect();
-    match how.is_empty() {
-        true => name,
-        false => format!("{name} ({})", how.join(", ")),
-    }
+    with_details(&name, " ", mode.into_iter().chain(threads))
 }
 
 impl Metric {

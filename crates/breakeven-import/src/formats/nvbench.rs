@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::formats::{Importer, Options};
 use crate::gather::{Gather, Gathered};
 use crate::json::{self, Entries};
+use crate::name::plain;
 use crate::note::Notes;
 use crate::source::Source;
 
@@ -156,11 +157,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
 fn name(benchmark: &Benchmark, state: &State) -> String {
     let mut name = benchmark.name.clone();
     for axis in state.axis_values.iter().flatten() {
-        let value = match &axis.value {
-            Value::String(text) => text.clone(),
-            value => value.to_string(),
-        };
-        name.extend([" ", &axis.name, "=", &value]);
+        name.extend([" ", &axis.name, "=", &plain(&axis.value)]);
     }
     name
 }

@@ -17,10 +17,10 @@ use crate::formats::{Importer, Options};
 use crate::gather::Gather;
 use crate::lenient;
 use crate::mended::Mended;
-use crate::name::one_line;
+use crate::name::{one_line, plain};
 use crate::note::Notes;
 use crate::source::Source;
-use crate::unit::Unit;
+use crate::unit::{Unit, value_and_unit};
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "table",
@@ -142,11 +142,7 @@ impl<'c> Table<'c> {
             let there: Vec<&str> = object.keys().map(String::as_str).collect();
             return Err(no_column(column, &there).at_position(number, 1));
         }
-        let cell = |column: &str| match object.get(column)? {
-            Value::Null => None,
-            Value::String(text) => Some(text.clone()),
-            other => Some(other.to_string()),
-        };
+        let cell = |column: &str| Some(plain(object.get(column).filter(|cell| !cell.is_null())?));
         self.add(cell, number as u64)
     }
 
@@ -192,13 +188,8 @@ fn ns(text: &str, unit: Option<Unit>) -> Result<f64, String> {
     if text.is_empty() {
         return Err("the row has no time".to_owned());
     }
-    let letter = text.find(|each: char| each.is_alphabetic() && !matches!(each, 'e' | 'E'));
-    let (value, own) = match letter {
-        // NaN and inf are numbers.
-        Some(at) if text.parse::<f64>().is_err() => text.split_at(at),
-        _ => (text, ""),
-    };
-    let value = number(value.trim()).ok_or_else(|| {
+    let (value, own) = value_and_unit(text);
+    let value = number(value).ok_or_else(|| {
         format!(
             "\"{}\" is not a number; write decimals behind a point, and nothing between thousands",
             one_line(text)
