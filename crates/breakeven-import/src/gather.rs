@@ -63,7 +63,6 @@ pub(crate) struct Gathered {
     pub(crate) told: Operation,
     /// What its calls have inside them, if that is known.
     pub(crate) own: Option<Own>,
-    device: u32,
     runs: Vec<Kept>,
     /// Runs by the process that each is of.
     processes: HashMap<String, usize>,
@@ -185,7 +184,6 @@ impl Gather {
         self.operations.push(Gathered {
             told,
             own: self.is_trace.then(Own::default),
-            device,
             runs: Vec::new(),
             processes: HashMap::new(),
             not_times: 0,
@@ -444,11 +442,6 @@ impl Gathered {
     /// Gives it another name, which no other of its device has.
     pub(crate) fn rename(&mut self, name: &str) {
         self.told.name = bounded(name).text.into_owned();
-    }
-
-    /// The number of its device.
-    pub(crate) fn device(&self) -> u32 {
-        self.device
     }
 
     fn into_operation(mut self, notes: &mut Notes) -> Operation {

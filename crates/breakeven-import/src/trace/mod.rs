@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Profile, Timeline, TimelineEvent};
 
-use crate::gather::{Gather, MOST_NS, Own};
+use crate::gather::{Gather, LaunchFacts, MOST_NS, Own};
 use crate::note::Notes;
 
 mod launches;
@@ -57,6 +57,21 @@ impl When {
     fn end(self) -> i64 {
         self.start.saturating_add_unsigned(self.duration)
     }
+}
+
+/// What a GPU did.
+pub(crate) struct Activity<'a> {
+    pub(crate) name: &'a str,
+    /// What the tracer calls its kind.
+    pub(crate) category: &'a str,
+    pub(crate) device: u64,
+    pub(crate) stream: Option<u64>,
+    pub(crate) when: When,
+    /// `None` for a range of the program, which does nothing itself.
+    pub(crate) work: Option<Work>,
+    /// What launched it.
+    pub(crate) id: Option<Correlation>,
+    pub(crate) facts: LaunchFacts,
 }
 
 /// A trace while it is read.
@@ -117,7 +132,7 @@ impl Trace {
     }
 
     /// The numbers of a GPU, as a device and as the track of one of its streams.
-    pub(crate) fn stream(&mut self, backend: &str, device: u64, stream: Option<u64>) -> (u32, u32) {
+    fn stream(&mut self, backend: &str, device: u64, stream: Option<u64>) -> (u32, u32) {
         if let Some(known) = self.streams.get(&(device, stream)) {
             return *known;
         }
@@ -160,27 +175,27 @@ impl Trace {
         self.event(operation, track, when);
     }
 
-    /// What the device of the operation did, on a stream.
-    pub(crate) fn work(
-        &mut self,
-        operation: u32,
-        track: u32,
-        when: When,
-        work: Work,
-        stream: Option<u64>,
-        id: Option<Correlation>,
-    ) {
+    /// Takes what a GPU did; `backend` is how its id begins.
+    pub(crate) fn activity(&mut self, backend: &str, activity: &Activity<'_>) {
+        let Activity { when, stream, .. } = *activity;
+        let (device, track) = self.stream(backend, activity.device, stream);
+        let operation = (self.operations).number(activity.name, device, activity.category);
+        let told = self.operations.get_mut(operation);
+        told.add_facts(&activity.facts);
+        let Some(work) = activity.work else {
+            told.mark_range();
+            return self.range(operation, track, when);
+        };
         if !self.event(operation, track, when) {
             return;
         }
-        let device = self.operations.get(operation).device();
         if self.work.len() >= DEVICES && !self.work.contains_key(&device) {
             self.other_devices += 1;
             return;
         }
         let known = self.work.entry(device).or_insert_with(DeviceWork::new);
         known.add(work, stream, when.start, when.end());
-        if let (Some(id), Work::Compute | Work::Communication) = (id, work) {
+        if let (Some(id), Work::Compute | Work::Communication) = (activity.id, work) {
             (self.related).kernel(id, device, when.start, when.duration);
         }
     }

@@ -10,7 +10,7 @@ use super::event::Event;
 use super::pairs::{End, Pairs};
 use crate::gather::LaunchFacts;
 use crate::note::{Notes, Skipped};
-use crate::trace::{FILL, Trace, When, Work};
+use crate::trace::{Activity, FILL, Trace, When, Work};
 
 /// Kinds of events by what a tracer calls them (`cat`), in small letters: those of Kineto,
 /// the profiler of PyTorch, of its newer and its older releases.
@@ -164,31 +164,25 @@ impl Builder {
         let args = event.args();
         // Before args had the device, the process was it.
         let device = args.device.or_else(|| event.process.parse().ok());
-        let device = device.unwrap_or(0);
         let stream = args.stream.or_else(|| {
             let digits = event.thread.trim_start_matches("stream ");
             digits.parse().ok()
         });
-        let facts = LaunchFacts {
-            bytes: args.bytes,
-            grid: args.grid,
-            block: args.block,
+        let activity = Activity {
+            name: annotation(&event.name),
+            category: &event.category,
+            device: device.unwrap_or(0),
+            stream,
+            when,
+            work,
+            id: args.correlation.map(|number| (0, number)),
+            facts: LaunchFacts {
+                bytes: args.bytes,
+                grid: args.grid,
+                block: args.block,
+            },
         };
-        let id = args.correlation.map(|number| (0, number));
-        let name = annotation(&event.name);
-        let trace = self.trace();
-        let (device, track) = trace.stream("cuda", device, stream);
-        let operation = trace.operations.number(name, device, &event.category);
-        match work {
-            Some(work) => {
-                trace.operations.get_mut(operation).add_facts(&facts);
-                trace.work(operation, track, when, work, stream, id);
-            }
-            None => {
-                trace.operations.get_mut(operation).mark_range();
-                trace.range(operation, track, when);
-            }
-        }
+        self.trace().activity("cuda", &activity);
     }
 
     fn operation(&mut self, event: &Event<'_>) -> u32 {

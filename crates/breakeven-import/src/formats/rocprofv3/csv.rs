@@ -11,12 +11,12 @@ use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::{Environment, Profile};
 use csv::{Reader, ReaderBuilder, StringRecord};
 
-use super::{Activity, Call};
+use super::Call;
 use crate::formats::{Importer, Options};
 use crate::gather::LaunchFacts;
 use crate::note::{Note, Notes, Skipped};
 use crate::source::Source;
-use crate::trace::{Trace, When, Work};
+use crate::trace::{Activity, Trace, When, Work};
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "rocprofv3-csv",
@@ -243,18 +243,18 @@ impl Table {
         let activity = Activity {
             name,
             category,
-            agent,
+            device: agent,
             stream,
             when,
-            work,
-            correlation: id,
+            work: Some(work),
+            id,
             facts: LaunchFacts {
                 bytes: None,
                 grid: self.three("Grid_Size"),
                 block: self.three("Workgroup_Size"),
             },
         };
-        activity.add(trace);
+        trace.activity("rocm", &activity);
         Some(())
     }
 }

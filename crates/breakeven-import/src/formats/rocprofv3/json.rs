@@ -7,14 +7,14 @@ use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Gpu, Profile};
 use serde::Deserialize;
 
-use super::{Activity, Call};
+use super::Call;
 use crate::formats::{Importer, Options};
 use crate::gather::LaunchFacts;
 use crate::json;
 use crate::note::{Notes, Skipped};
 use crate::raw::{self, Raw};
 use crate::source::Source;
-use crate::trace::{Trace, When, Work};
+use crate::trace::{Activity, Trace, When, Work};
 use crate::walk::{Parts, Want};
 
 pub(crate) static IMPORTER: Importer = Importer {
@@ -109,18 +109,18 @@ impl Tool {
                 let activity = Activity {
                     name,
                     category: "kernel",
-                    agent: self.agents.get(&agent).copied().unwrap_or(agent),
+                    device: self.agents.get(&agent).copied().unwrap_or(agent),
                     stream: stream.or(dispatch.queue_id.map(|queue| queue.handle)),
                     when,
-                    work: Work::kernel(name),
-                    correlation: id,
+                    work: Some(Work::kernel(name)),
+                    id,
                     facts: LaunchFacts {
                         bytes: None,
                         grid: dispatch.grid_size,
                         block: dispatch.workgroup_size,
                     },
                 };
-                activity.add(&mut self.trace);
+                self.trace.activity("rocm", &activity);
             }
             (_, "memory_copy") => {
                 let name = if operation.is_empty() {
@@ -134,17 +134,17 @@ impl Tool {
                 let activity = Activity {
                     name,
                     category: "memory_copy",
-                    agent: gpus.next().unwrap_or(0),
+                    device: gpus.next().unwrap_or(0),
                     stream,
                     when,
-                    work: Work::copy(name, record.bytes),
-                    correlation: id,
+                    work: Some(Work::copy(name, record.bytes)),
+                    id,
                     facts: LaunchFacts {
                         bytes: record.bytes,
                         ..LaunchFacts::default()
                     },
                 };
-                activity.add(&mut self.trace);
+                self.trace.activity("rocm", &activity);
             }
             _ => {
                 let message = correlation.and_then(|id| self.messages.get(&id));
