@@ -54,7 +54,7 @@ impl<'t> Raw<'t> {
             // As in `id2`: {"local": "0x1"}.
             Some(b'{') => {
                 let inside: BTreeMap<String, Raw<'_>> = self.read().unwrap_or_default();
-                Cow::Owned(inside.values().map(|value| value.text()).collect())
+                Cow::Owned(inside.values().map(|value| value.inner()).collect())
             }
             Some(b'[') => Cow::Borrowed(""),
             _ => Cow::Borrowed(text),
@@ -81,7 +81,7 @@ impl<'t> Raw<'t> {
             Ok(whole) => whole.checked_mul(unit),
             Err(_) => {
                 // The whole part times the unit is exact, where the product of all is not.
-                let value: f64 = text.parse().ok()?;
+                let value: f64 = text.parse().ok().filter(|value: &f64| value.is_finite())?;
                 let fraction = (value.fract() * f64::from(unit_ns)).round() as i64;
                 (value.trunc() as i64)
                     .checked_mul(unit)?
@@ -115,4 +115,37 @@ pub(crate) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D
 
 pub(crate) fn three<'de, D: Deserializer<'de>>(from: D) -> Result<Option<[u64; 3]>, D::Error> {
     Ok(Raw::deserialize(from)?.three())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &str) -> Raw<'_> {
+        serde_json::from_str(text).expect(text)
+    }
+
+    #[test]
+    fn values_of_any_shape() {
+        assert_eq!(raw("12.5").ns(1_000), Some(12_500));
+        assert_eq!(raw("\" 7 \"").count(), Some(7));
+        assert_eq!(raw("2.0").count(), Some(2));
+        for none in ["null", "\"nan\"", "\"inf\"", "1e999", "[1]", "-1e30"] {
+            assert_eq!(
+                (raw(none).ns(1_000), raw(none).count()),
+                (None, None),
+                "{none}"
+            );
+        }
+        assert_eq!(raw(r#"{"x": 2, "y": 3}"#).three(), Some([2, 3, 1]));
+        assert_eq!(raw("[4]").three(), Some([4, 1, 1]));
+        assert_eq!(raw(r#"{"local": "0x1"}"#).text(), "0x1");
+        assert_eq!(raw(r#""a\ud83d\n""#).text(), "a\u{fffd}\n");
+    }
+
+    #[test]
+    fn what_is_nested_deep_is_no_text() {
+        let deep = "{\"a\":".repeat(100_000) + "1" + &"}".repeat(100_000);
+        assert!(raw(&deep).text().len() < deep.len());
+    }
 }

@@ -120,6 +120,8 @@ impl<'p, R: BufRead, P: Parts> Walk<'p, R, P> {
             }
             self.take(true)?;
             let key: String = serde_json::from_slice(&self.text).unwrap_or_default();
+            // Every level makes the place longer.
+            let key = if key.is_empty() { "\"\"" } else { &key };
             match self.peek()? {
                 Some(b':') => self.consume(1),
                 Some(_) => return Err(self.syntax("expected `:`")),
@@ -314,6 +316,11 @@ mod tests {
             ["a", "a[]", "a[].b", "a[].c", "a[].c.d", "a[].e", "f"]
         );
         assert!(keys(b"no JSON").is_empty());
-        assert!(keys(&b"[".repeat(10_000)).len() <= DEPTH);
+        for deep in ["[", "{\"\":", "{\"a\":", "[{\"\":"] {
+            assert!(
+                keys(deep.repeat(100_000).as_bytes()).len() <= DEPTH,
+                "{deep}"
+            );
+        }
     }
 }

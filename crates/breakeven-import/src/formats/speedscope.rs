@@ -112,6 +112,10 @@ impl Parts for Read {
                 self.sheet.track = self.trace.track(&self.sheet.name);
                 Want::List("a list of events")
             }
+            "profiles[].weights" => {
+                self.sheet.weights = Some(Vec::new());
+                Want::List("a list of weights")
+            }
             "profiles[].samples" => {
                 self.sheet.paths = Some(Vec::new());
                 Want::List("a list of samples")
@@ -122,7 +126,7 @@ impl Parts for Read {
             | "profiles[].unit"
             | "profiles[].events[]"
             | "profiles[].samples[]"
-            | "profiles[].weights" => Want::Text,
+            | "profiles[].weights[]" => Want::Text,
             _ => Want::Nothing,
         })
     }
@@ -144,8 +148,8 @@ impl Parts for Read {
             "profiles[].events[]" => self.event(value.read())?,
             "profiles[].samples[]" => self.stack(value),
             _ => {
-                let weights = value.read();
-                self.sheet.weights = Some(weights.ok_or("its weights are not numbers")?);
+                let weight = value.read().unwrap_or(Number(f64::NAN));
+                self.sheet.weights.get_or_insert_default().push(weight);
             }
         }
         Ok(())
