@@ -21,20 +21,20 @@ pub(crate) fn read<T: DeserializeOwned>(source: Source) -> Result<T, FileError> 
     let mended = source.mended();
     let mut text = source.into_memory()?;
     let mut read = parsed(&text, &mended);
-    if let Err((reason, _)) = &read
-        && reason.kind() != FileErrorKind::Value
-    {
-        text = json(&text, [1, 1], &mended, false).into_bytes();
-        read = parsed(&text, &mended);
+    let mut document: Option<Value> = None;
+    if read.is_err() {
+        document = serde_json::from_slice(&text).ok();
+        if document.is_none() {
+            text = json(&text, [1, 1], &mended, false).into_bytes();
+            read = parsed(&text, &mended);
+            document = serde_json::from_slice(&text).ok();
+        }
     }
     let (reason, end) = match read {
         Ok(value) => return Ok(value),
         Err(reason) => reason,
     };
-    let document = || serde_json::from_slice(&text).ok();
-    if reason.kind() == FileErrorKind::Value
-        && let Some(Ok((value, odd))) = document().map(lenient)
-    {
+    if let Some(Ok((value, odd))) = document.map(lenient) {
         let position = [reason.line(), reason.column()].map(Option::unwrap_or_default);
         let what = "not as the tool writes it and read as missing";
         let places = odd.iter().filter_map(|odd| odd.split(": ").next());
@@ -136,10 +136,9 @@ fn explained(error: &serde_json::Error, place: &str) -> FileError {
         text => text,
     };
     let (kind, message) = match error.classify() {
-        Category::Io => (FileErrorKind::Io, format!("cannot be read: {text}")),
         Category::Eof => (FileErrorKind::Truncated, ENDS_EARLY.to_owned()),
         Category::Syntax => (FileErrorKind::Syntax, format!("not valid JSON: {text}")),
-        Category::Data => (FileErrorKind::Value, text),
+        Category::Data | Category::Io => (FileErrorKind::Value, text),
     };
     let told = FileError::new(kind, message).at_position(error.line(), error.column());
     match place {

@@ -434,6 +434,17 @@ fn what_is_beside_the_times_may_have_any_shape() {
 }
 
 #[test]
+fn a_file_may_have_both_another_shape_and_what_json_does_not_have() {
+    let text = r#"{"machine_info": {}, "datetime": 17, "benchmarks": [
+        {"fullname": "f", "stats": {"data": [1e-6, NaN]}}]}"#;
+    let imported = read_bytes(text);
+    assert_eq!(totals(&imported), [total("f", 1, 1.0)]);
+    let notes = notes(&imported);
+    let found = |text: &str| notes.iter().any(|note| note.contains(text));
+    assert!(found("datetime") && found("\"NaN\""), "{notes:?}");
+}
+
+#[test]
 fn a_value_that_is_none_costs_no_other_value_of_its_list() {
     let text = r#"{"results": [{"command": "f", "times": [1e-6, "slow", 3e-6], "exit_codes": [0, 0, 1]}]}"#;
     let imported = read_bytes(text);
