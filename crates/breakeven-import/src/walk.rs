@@ -82,15 +82,19 @@ impl<'p, R: BufRead, P: Parts> Walk<'p, R, P> {
                 let start = self.position;
                 self.take(true)?;
                 let mended;
-                let text = match std::str::from_utf8(&self.text).map(serde_json::from_str) {
-                    Ok(Ok(value)) => value,
-                    _ => {
+                let strict = std::str::from_utf8(&self.text).ok();
+                // Half a character is only noticed when its text is read.
+                let strict =
+                    strict.filter(|text| !["\\ud", "\\uD"].iter().any(|half| text.contains(half)));
+                let value = match strict.and_then(|text| serde_json::from_str(text).ok()) {
+                    Some(value) => value,
+                    None => {
                         mended = lenient::valid(&self.text, start, &self.mended);
                         let text = mended.as_deref().unwrap_or("null");
                         serde_json::from_str(text).unwrap_or_default()
                     }
                 };
-                let taken = self.parts.part(place, text);
+                let taken = self.parts.part(place, value);
                 taken.map_err(|wrong| self.wrong(wrong))
             }
             (Want::Object(name) | Want::List(name) | Want::Either(name), first) => {

@@ -80,6 +80,8 @@ fn bytes_that_are_not_utf_8_and_control_characters_lose_no_event() {
     let notes = notes(&trace);
     assert!(notes[0].starts_with("line 1, column 26: "), "{notes:?}");
     assert!(notes[1].starts_with("line 1, column 29: "), "{notes:?}");
+    let half = read_bytes(r#"[{"ph": "X", "name": "a\ud83d", "ts": 0, "dur": 10}]"#);
+    assert_eq!(totals(&half), [total("a\u{fffd}", 1, 10.0)]);
     let lines = read_bytes(*b"goos: \xff\nBenchmarkA-8 100 12 ns/op\n");
     assert_eq!(lines.profile.operations.len(), 1);
 }
