@@ -14,7 +14,7 @@ use crate::paths::Paths;
 #[derive(Default)]
 pub(crate) struct Folded {
     paths: Paths,
-    /// Samples that were told one by one, not summed by the writer.
+    /// Samples that came one by one, not summed by the writer.
     counted: u64,
     cut: u64,
     empty: u64,

@@ -31,12 +31,12 @@ pub(crate) mod table;
 /// How a file is to be read.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The format; otherwise it is told by the content.
+    /// The format; otherwise the content decides.
     pub from: Option<Format>,
     /// What the columns of a CSV file, or the keys of JSON lines, are. A file that is no
     /// profile is then read as such a table.
     pub columns: Option<Columns>,
-    /// What one of a count is worth, ns, where a file counts samples and does not tell how
+    /// What one of a count is worth, ns, where a file counts samples and does not say how
     /// often they were taken; [`count_ns`](crate::count_ns) reads it from a text.
     pub count_ns: Option<f64>,
 }

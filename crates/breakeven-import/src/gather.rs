@@ -14,7 +14,7 @@ use crate::unit::is_rate;
 /// The longest time that counts, ns: 2^53, a hundred days, as in a profile file.
 pub(crate) const MOST_NS: f64 = 9_007_199_254_740_992.0;
 
-/// Operations of a trace that are told apart. Names with numbers in them could be one per
+/// Operations of a trace that are kept apart. Names with numbers in them could be one per
 /// event.
 const OPERATIONS: usize = 1 << 16;
 
@@ -38,7 +38,7 @@ const METRICS: [(&str, &str, &str); 9] = [
 /// The memory of a run, which is no counter.
 const MEMORY: &str = "memory";
 
-/// Devices that are told apart; those beyond are one.
+/// Devices that are kept apart; those beyond are one.
 const DEVICES: usize = 1 << 10;
 
 /// The operations of a file by number, in the order in which it names them first.
@@ -48,7 +48,7 @@ pub(crate) struct Gather {
     devices: Vec<String>,
     /// By device: operations by name, with their size if they have one.
     numbers: Vec<HashMap<String, u32>>,
-    /// By name and device: what tells the entries of that name apart, and their numbers.
+    /// By name and device: the marks of the entries of that name, and their numbers.
     marks: HashMap<(String, String), HashMap<String, usize>>,
     /// The first name that was there before.
     twice: Option<String>,
@@ -59,7 +59,7 @@ pub(crate) struct Gather {
 
 /// One operation while its samples come in.
 pub(crate) struct Gathered {
-    /// What is told of it beside its samples. Its runs are made at the end.
+    /// What the file says of it besides its samples. Its runs are made at the end.
     pub(crate) told: Operation,
     /// What its calls have inside them, if that is known.
     pub(crate) own: Option<Own>,
@@ -83,7 +83,7 @@ pub(crate) struct Own {
     pub(crate) nested: u64,
 }
 
-/// What a trace tells of an operation beside its times.
+/// What a trace says of an operation besides its times.
 #[derive(Debug, Default)]
 pub(crate) struct LaunchFacts {
     /// Bytes that a call moved.
@@ -326,7 +326,7 @@ impl Gathered {
         self.runs.len() - 1
     }
 
-    /// The run of a process, whatever tells processes apart; a new one behind the others.
+    /// The run of a process, by any mark of the process; a new one behind the others.
     pub(crate) fn run_of(&mut self, process: impl ToString) -> usize {
         let next = self.runs.len();
         let run = *self.processes.entry(process.to_string()).or_insert(next);
@@ -397,7 +397,7 @@ impl Gathered {
         }
     }
 
-    /// Something that the file tells and a profile has no field for.
+    /// Something that the file says and a profile has no field for.
     pub(crate) fn attribute(&mut self, name: &str, value: impl Into<serde_json::Value>) {
         self.told.attributes.insert(name.to_owned(), value.into());
     }

@@ -2,7 +2,7 @@
 //! [`Profile`](breakeven_profile::profile::Profile)s, so that they can be shown, compared,
 //! gated and advised on like profiles of the recorder.
 //!
-//! [`read`] tells the format by the content. What is a run and what an iteration differs
+//! [`read`] recognises the format by the content. What is a run and what an iteration differs
 //! from tool to tool, and verdicts depend on it: `docs/import.md` says it for each.
 //!
 //! ```

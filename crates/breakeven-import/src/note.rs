@@ -12,7 +12,7 @@ pub struct Entry {
     pub profile: Profile,
     /// The measured commit.
     pub commit: Option<String>,
-    /// Its branch, where the file tells it.
+    /// Its branch, where the file has it.
     pub branch: Option<String>,
     /// When it was measured, RFC 3339 in UTC.
     pub date: Option<String>,

@@ -7,7 +7,7 @@ use breakeven_profile::profile::Stack;
 
 use crate::note::Notes;
 
-/// Paths that are told apart.
+/// Paths that are kept apart.
 const MOST: usize = 1 << 20;
 
 /// Bytes of all call paths as the profile has them: each with the names on it.

@@ -1,6 +1,6 @@
 //! Collapsed stacks, as `perf` with `stackcollapse-perf`, inferno, py-spy's `--format raw`
 //! and this program write them: a line per call path, its frames parted by `;`, then a
-//! count. What the counts count, the file does not tell: `--unit` does. An operation is a
+//! count. What the counts count, the file does not say: `--unit` does. An operation is a
 //! frame, whose one sample is its time in the run; the file is one run.
 
 use std::collections::HashMap;

@@ -1,5 +1,5 @@
 //! The text of `go test -bench`, or its events (`go test -json`). A test binary's process
-//! is a run, told by the lines around its results (`goos:`, `pkg:`, `PASS`), and a line is
+//! is a run, known by the lines around its results (`goos:`, `pkg:`, `PASS`), and a line is
 //! a sample, the mean time of `b.N` iterations.
 //!
 //! The lines of `-count N` share a process, and so the layout of memory, the seeds of maps

@@ -1,8 +1,8 @@
 //! A CSV file or JSON lines of any writer, whose columns the caller names
-//! ([`Columns`]). A row is a sample. The column for runs tells which rows are of one
+//! ([`Columns`]). A row is a sample. The column for runs says which rows are of one
 //! process; without it a file is one run.
 //!
-//! What stands between the columns (a comma, a semicolon or a tab) is told by the first
+//! What stands between the columns (a comma, a semicolon or a tab) is known by the first
 //! line, which has their names. A row that cannot be read is left out and counted.
 
 use std::collections::HashMap;

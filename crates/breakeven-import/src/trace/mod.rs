@@ -23,7 +23,7 @@ use nesting::Nesting;
 use recent::{Newest, Recent};
 use work::DeviceWork;
 
-/// Threads and streams that are told apart.
+/// Threads and streams that are kept apart.
 const TRACKS: usize = 1 << 16;
 
 /// Devices whose activity is followed.
@@ -165,7 +165,7 @@ impl Trace {
         }
     }
 
-    /// A call that launches work on a device; also tell it as a [`call`](Self::call).
+    /// A call that launches work on a device; it must also be added as a [`call`](Self::call).
     pub(crate) fn launch(&mut self, id: Correlation, when: When) {
         self.related.call(id, when.start, when.duration);
     }
@@ -217,7 +217,7 @@ impl Trace {
         true
     }
 
-    /// The profile of all that was told.
+    /// The profile of all that was added.
     pub(crate) fn profile(
         self,
         environment: Environment,

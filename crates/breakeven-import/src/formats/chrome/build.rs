@@ -214,7 +214,7 @@ impl Builder {
         }
     }
 
-    /// What this program told of the operation of a track.
+    /// What this program wrote of the operation of a track.
     fn facts(&mut self, event: &Event<'_>) {
         let size = event.args().size;
         if size.is_some() {

@@ -1,6 +1,6 @@
 //! `rocprofv3 --output-format csv`: a file per kind of event, named `PID_kernel_trace.csv`
 //! and the like. Those of a folder are one trace, merged by time; a file alone lacks what
-//! the others tell. CSV has no sizes of copies.
+//! the others have. CSV has no sizes of copies.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;

@@ -10,7 +10,7 @@ use crate::trace::{Trace, When};
 pub(crate) use self::csv::IMPORTER as CSV;
 pub(crate) use self::json::IMPORTER as JSON;
 
-/// A call of the host, as both tell it.
+/// A call of the host, as both have it.
 struct Call<'a> {
     name: &'a str,
     category: &'static str,
