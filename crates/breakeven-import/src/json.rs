@@ -1,6 +1,6 @@
 //! JSON of other tools, read into a type with the place of what is wrong. What JSON does not
 //! have is mended, and of a document that ends early or is damaged further on, what came
-//! before is read ([`Mended`](crate::mended::Mended)). An entry of a list that is not as it
+//! before is read ([`Mended`]). An entry of a list that is not as it
 //! should be is left out and named, and so is a value inside it that may be missing.
 
 use breakeven_profile::file::{FileError, FileErrorKind, in_words};
