@@ -17,12 +17,12 @@ use std::str::FromStr;
 pub struct Columns {
     /// The column of the operation's name.
     pub name: String,
-    /// The column of the times, or of a rate that the unit tells, as in `ops/s`.
+    /// The column of the times, or of a rate if the unit is one, as in `ops/s`.
     pub time: String,
     /// A unit, as in `ms`, or the column of the units. Without one every time carries its
     /// own, as in `1.5 ms`.
     pub unit: Option<String>,
-    /// The column that tells runs (processes) apart by any text. Without one a file is one
+    /// The column that marks runs (processes) by any text. Without one a file is one
     /// run.
     pub run: Option<String>,
     /// The column of the devices; `cpu` without one.

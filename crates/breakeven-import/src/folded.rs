@@ -1,39 +1,20 @@
 //! Samples of call stacks, folded: how much of the weight each path has. A sampling
 //! profiler sees no calls, so an operation's one sample is its time in the run.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use breakeven_profile::file::{FileError, FileErrorKind};
-use breakeven_profile::profile::{Operation, Profile, Run, Stack};
+use breakeven_profile::profile::Profile;
 
+use crate::gather::{Gather, MOST_NS, Own};
 use crate::note::Notes;
+use crate::paths::Paths;
 
-/// Paths that are told apart; samples of others count for the path that they go on from.
-const PATHS: usize = 1 << 20;
-
-/// Bytes of all call paths as the profile has them: each with the names on it.
-const PATH_BYTES: usize = 32 << 20;
-
-/// The longest time that counts, ns: 2^53, a hundred days, as in every importer.
-const MOST_NS: f64 = 9_007_199_254_740_992.0;
-
-/// The longest name that a profile file holds, bytes.
-const LONGEST_NAME: usize = 65_536;
-
-struct Path {
-    parent: Option<usize>,
-    frame: usize,
-    depth: usize,
-    samples: u64,
-    ns: f64,
-}
-
-/// The paths of a profile, of frames by number.
+/// The samples of a profile, by paths of frames by number.
 #[derive(Default)]
 pub(crate) struct Folded {
-    paths: Vec<Path>,
-    by_step: HashMap<(Option<usize>, usize), usize>,
-    /// Samples that were told one by one, not summed by the writer.
+    paths: Paths,
+    /// Samples that came one by one, not summed by the writer.
     counted: u64,
     cut: u64,
     empty: u64,
@@ -42,49 +23,39 @@ pub(crate) struct Folded {
 
 impl Folded {
     /// The path that goes on from another with a frame; the other where there is no room.
-    pub(crate) fn step(&mut self, parent: Option<usize>, frame: usize) -> Option<usize> {
-        if let Some(known) = self.by_step.get(&(parent, frame)) {
-            return Some(*known);
-        }
-        if self.paths.len() >= PATHS {
-            self.cut += 1;
-            return parent;
-        }
-        let depth = parent.and_then(|parent| self.paths.get(parent));
-        self.by_step.insert((parent, frame), self.paths.len());
-        self.paths.push(Path {
-            parent,
-            frame,
-            depth: depth.map_or(0, |above| above.depth + 1),
-            samples: 0,
-            ns: 0.0,
-        });
-        Some(self.paths.len() - 1)
+    pub(crate) fn step(&mut self, parent: Option<u32>, frame: u32) -> Option<u32> {
+        let path = self.paths.step(parent, frame);
+        self.cut += u64::from(path.is_none());
+        path.or(parent)
     }
 
     /// Adds a sample of a path.
-    pub(crate) fn sample(&mut self, path: Option<usize>, ns: f64) {
+    pub(crate) fn sample(&mut self, path: Option<u32>, ns: f64) {
         self.counted += 1;
         self.sum_of(path, ns);
     }
 
     /// Adds what a writer summed up for a path.
-    pub(crate) fn sum_of(&mut self, path: Option<usize>, ns: f64) {
+    pub(crate) fn sum_of(&mut self, path: Option<u32>, ns: f64) {
         if !(0.0..=MOST_NS).contains(&ns) {
             self.not_times += 1;
             return;
         }
-        match path.and_then(|path| self.paths.get_mut(path)) {
-            Some(path) => {
-                path.samples = path.samples.saturating_add(1);
-                path.ns = (path.ns + ns).min(MOST_NS);
-            }
-            None => self.empty += 1,
-        }
+        let Some(path) = path else {
+            self.empty += 1;
+            return;
+        };
+        let path = self.paths.get_mut(path);
+        path.calls = path.calls.saturating_add(1);
+        path.self_ns = (path.self_ns + ns).min(MOST_NS);
     }
 
     /// The profile of all; frames of one name are one operation.
-    pub(crate) fn profile(self, names: &[String], notes: &mut Notes) -> Result<Profile, FileError> {
+    pub(crate) fn profile(
+        mut self,
+        names: &[String],
+        notes: &mut Notes,
+    ) -> Result<Profile, FileError> {
         for (count, what, why) in [
             (
                 self.not_times,
@@ -101,32 +72,29 @@ impl Folded {
         ] {
             notes.left_out(count, what, why);
         }
-        let mut numbers: HashMap<&str, usize> = HashMap::new();
-        let mut operations: Vec<Sum<'_>> = Vec::new();
-        let of_frame: Vec<usize> = (names.iter())
-            .map(|name| {
-                let name = short(name);
-                *numbers.entry(name).or_insert_with(|| {
-                    operations.push(Sum {
-                        name,
-                        ..Sum::default()
-                    });
-                    operations.len() - 1
-                })
-            })
+        let mut operations = Gather::default();
+        let cpu = operations.device("cpu");
+        let of_frame: Vec<u32> = (names.iter())
+            .map(|name| operations.number(name, cpu, ""))
             .collect();
-        self.sum(&of_frame, &mut operations);
-        let stacks = self.stacks(&of_frame, &operations, notes);
-        let counted = self.counted > 0;
-        let mut operations: Vec<Operation> = (operations.into_iter())
-            .filter(|sum| sum.samples > 0)
-            .map(|sum| sum.into_operation(counted))
-            .collect();
+        let sums = self.sums(&of_frame);
+        self.add_up();
+        let name = |frame: u32| &*operations.get(of_frame[frame as usize]).told.name;
+        let stacks = self.paths.stacks(name, notes);
+        for (operation, sum) in sums {
+            let operation = operations.get_mut(operation);
+            operation.sample(0, sum.ns);
+            let (ns, nested) = (Some(sum.own_ns), 0);
+            operation.own = Some(Own { ns, nested });
+            if self.counted > 0 {
+                operation.attribute("stack_samples", sum.samples);
+            }
+        }
+        let operations = operations.ranked(notes);
         if operations.is_empty() {
             let told = "the file holds no samples; look whether the program ran long enough";
             return Err(FileError::new(FileErrorKind::Empty, told));
         }
-        operations.sort_by(|a, b| b.total_ns().total_cmp(&a.total_ns()));
         Ok(Profile {
             operations,
             stacks,
@@ -134,117 +102,48 @@ impl Folded {
         })
     }
 
-    /// Adds each path's weight to every operation on it, once where it is there twice.
-    fn sum(&self, of_frame: &[usize], operations: &mut [Sum<'_>]) {
-        let seen = self.paths.iter().filter(|path| path.samples > 0);
-        for (mark, path) in (1_u64..).zip(seen) {
-            let mut above = Some(path);
-            let mut is_leaf = true;
-            while let Some(path_above) = above {
-                let number = of_frame.get(path_above.frame);
-                if let Some(sum) = number.and_then(|number| operations.get_mut(*number)) {
-                    if sum.mark != mark {
-                        sum.mark = mark;
-                        sum.samples = sum.samples.saturating_add(path.samples);
-                        sum.ns = (sum.ns + path.ns).min(MOST_NS);
-                    }
-                    if is_leaf {
-                        sum.own_ns = (sum.own_ns + path.ns).min(MOST_NS);
-                    }
-                }
-                is_leaf = false;
-                above = path_above.parent.and_then(|parent| self.paths.get(parent));
+    /// Adds to every path what goes on from it.
+    fn add_up(&mut self) {
+        for number in (0..self.paths.all.len()).rev() {
+            let path = &mut self.paths.all[number];
+            path.total_ns = (path.total_ns + path.self_ns).min(MOST_NS);
+            let (calls, ns) = (path.calls, path.total_ns);
+            if let Some(parent) = path.parent {
+                let parent = self.paths.get_mut(parent);
+                parent.calls = parent.calls.saturating_add(calls);
+                parent.total_ns = (parent.total_ns + ns).min(MOST_NS);
             }
         }
     }
 
-    fn stacks(&self, of_frame: &[usize], sums: &[Sum<'_>], notes: &mut Notes) -> Vec<Stack> {
-        // Every path comes behind the one that it goes on from.
-        let mut totals: Vec<(u64, f64)> = (self.paths.iter())
-            .map(|path| (path.samples, path.ns))
-            .collect();
-        for (number, path) in self.paths.iter().enumerate().rev() {
-            let (samples, ns) = totals[number];
-            if let Some(total) = path.parent.and_then(|parent| totals.get_mut(parent)) {
-                total.0 = total.0.saturating_add(samples);
-                total.1 = (total.1 + ns).min(MOST_NS);
+    /// What each operation's samples add up to: every path's weight counts for the
+    /// operations on it, once for one that is there twice.
+    fn sums(&self, of_frame: &[u32]) -> BTreeMap<u32, Sum> {
+        let mut sums: BTreeMap<u32, Sum> = BTreeMap::new();
+        let seen = self.paths.all.iter().filter(|path| path.calls > 0);
+        for (mark, path) in (1_u64..).zip(seen) {
+            for each in self.paths.outwards(path) {
+                let sum = sums.entry(of_frame[each.frame as usize]).or_default();
+                if sum.mark != mark {
+                    sum.mark = mark;
+                    sum.samples = sum.samples.saturating_add(path.calls);
+                    sum.ns = (sum.ns + path.self_ns).min(MOST_NS);
+                }
+                if std::ptr::eq(each, path) {
+                    sum.own_ns = (sum.own_ns + path.self_ns).min(MOST_NS);
+                }
             }
         }
-        let name = |frame: usize| {
-            let sum = of_frame.get(frame).and_then(|number| sums.get(*number));
-            sum.map_or("", |sum| sum.name)
-        };
-        let (mut stacks, mut room, mut without) = (Vec::new(), PATH_BYTES, 0);
-        for (path, (samples, ns)) in self.paths.iter().zip(totals) {
-            if samples == 0 {
-                continue;
-            }
-            let mut frames = Vec::with_capacity(path.depth + 1);
-            let mut bytes = 0;
-            let mut above = Some(path);
-            while let Some(path) = above.filter(|_| bytes <= room) {
-                bytes += name(path.frame).len() + 24;
-                frames.push(path.frame);
-                above = path.parent.and_then(|parent| self.paths.get(parent));
-            }
-            if bytes > room {
-                without += 1;
-                continue;
-            }
-            room -= bytes;
-            let frames = frames.iter().rev().map(|frame| name(*frame).to_owned());
-            stacks.push(Stack {
-                frames: frames.collect(),
-                calls: samples,
-                total_ns: whole(ns),
-                self_ns: whole(path.ns),
-            });
-        }
-        notes.left_out(
-            without,
-            "call path(s)",
-            "they are limited to 32 MiB; the operations have all of the time",
-        );
-        stacks
+        sums
     }
 }
 
 /// What an operation's samples add up to.
 #[derive(Default)]
-struct Sum<'n> {
-    name: &'n str,
+struct Sum {
     /// The last path that was added.
     mark: u64,
     samples: u64,
     ns: f64,
     own_ns: f64,
-}
-
-impl Sum<'_> {
-    fn into_operation(self, counted: bool) -> Operation {
-        let mut operation = Operation::new(self.name, "cpu");
-        operation.runs.push(Run {
-            samples_ns: vec![self.ns],
-            self_ns: Some(self.own_ns.min(self.ns)),
-            nested_calls: Some(0),
-            ..Run::default()
-        });
-        if counted {
-            let samples = self.samples.into();
-            (operation.attributes).insert("stack_samples".to_owned(), samples);
-        }
-        operation
-    }
-}
-
-fn short(name: &str) -> &str {
-    match name {
-        "" => "(unnamed)",
-        name => &name[..name.floor_char_boundary(LONGEST_NAME)],
-    }
-}
-
-#[expect(clippy::cast_sign_loss, reason = "a weight is not negative")]
-fn whole(ns: f64) -> u64 {
-    ns.round() as u64
 }

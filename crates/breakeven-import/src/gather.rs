@@ -1,11 +1,10 @@
 //! Operations while a file is read: samples by operation and run.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use breakeven_profile::file::{FileError, FileErrorKind};
-use breakeven_profile::profile::{
-    Counter, Environment, Failure, Operation, OperationKey, Profile, Run,
-};
+use breakeven_profile::file::FileError;
+use breakeven_profile::profile::{Counter, Environment, Failure, Operation, Profile, Run};
 
 use crate::kept::Kept;
 use crate::name::{bounded, one_line};
@@ -13,53 +12,221 @@ use crate::note::{Note, Notes};
 use crate::unit::is_rate;
 
 /// The longest time that counts, ns: 2^53, a hundred days, as in a profile file.
-const MOST_NS: f64 = 9_007_199_254_740_992.0;
+pub(crate) const MOST_NS: f64 = 9_007_199_254_740_992.0;
 
-/// The operations of a file, in the order in which it names them first.
+/// Operations of a trace that are kept apart. Names with numbers in them could be one per
+/// event.
+const OPERATIONS: usize = 1 << 16;
+
+/// Where operations past the limit are counted.
+const OTHERS: &str = "(other operations)";
+
+/// Figures that are more than a counter of the tool's name and unit: how a tool writes them,
+/// and the name and unit that they have here. Another one is a row.
+const METRICS: [(&str, &str, &str); 9] = [
+    ("B/op", MEMORY, "B"),
+    ("max_bytes_used", MEMORY, "B"),
+    ("max alloc bytes", MEMORY, "B"),
+    ("gc.alloc.rate.norm", MEMORY, "B"),
+    ("allocs/op", "allocations", "allocs"),
+    ("allocs_per_iter", "allocations", "allocs"),
+    ("alloc", "allocations", "allocs"),
+    ("bytes_per_second", "bytes_per_second", "B/s"),
+    ("items_per_second", "items_per_second", "1/s"),
+];
+
+/// The memory of a run, which is no counter.
+const MEMORY: &str = "memory";
+
+/// Devices that are kept apart; those beyond are one.
+const DEVICES: usize = 1 << 10;
+
+/// The operations of a file by number, in the order in which it names them first.
 #[derive(Default)]
 pub(crate) struct Gather {
     operations: Vec<Gathered>,
-    by_key: HashMap<OperationKey, usize>,
-    /// By name and device: what tells the entries of that name apart, and their numbers.
+    devices: Vec<String>,
+    /// By device: operations by name, with their size if they have one.
+    numbers: Vec<HashMap<String, u32>>,
+    /// By name and device: the marks of the entries of that name, and their numbers.
     marks: HashMap<(String, String), HashMap<String, usize>>,
     /// The first name that was there before.
     twice: Option<String>,
     long_names: u64,
+    is_trace: bool,
+    others: u64,
 }
 
 /// One operation while its samples come in.
 pub(crate) struct Gathered {
-    /// What is told of it beside its samples. Its runs are made at the end.
+    /// What the file says of it besides its samples. Its runs are made at the end.
     pub(crate) told: Operation,
+    /// What its calls have inside them, if that is known.
+    pub(crate) own: Option<Own>,
     runs: Vec<Kept>,
+    /// Runs by the process that each is of.
+    processes: HashMap<String, usize>,
     not_times: u64,
     is_skipped: bool,
+    /// Bytes that calls moved, and of how many calls they are.
+    moved: (u64, u64),
+    grid: Shape,
+    block: Shape,
+}
+
+/// What the calls of an operation have inside them.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Own {
+    /// Own time, ns.
+    pub(crate) ns: Option<f64>,
+    /// Calls inside, at any depth.
+    pub(crate) nested: u64,
+}
+
+/// What a trace says of an operation besides its times.
+#[derive(Debug, Default)]
+pub(crate) struct LaunchFacts {
+    /// Bytes that a call moved.
+    pub(crate) bytes: Option<u64>,
+    /// Blocks or work items of a launch, in three dimensions.
+    pub(crate) grid: Option<[u64; 3]>,
+    /// Threads of a block or items of a work group, in three dimensions.
+    pub(crate) block: Option<[u64; 3]>,
+}
+
+/// A launch's shape, as long as all launches have the same.
+#[derive(Debug, Default, PartialEq)]
+enum Shape {
+    #[default]
+    Unknown,
+    Same([u64; 3]),
+    Varies,
+}
+
+impl Shape {
+    fn see(&mut self, shape: Option<[u64; 3]>) {
+        *self = match (&self, shape) {
+            (Self::Unknown, Some(shape)) => Self::Same(shape),
+            (Self::Same(known), Some(shape)) if *known != shape => Self::Varies,
+            _ => return,
+        };
+    }
+
+    fn text(&self) -> Option<String> {
+        match self {
+            Self::Unknown => None,
+            Self::Same([x, y, z]) => Some(format!("{x}×{y}×{z}")),
+            Self::Varies => Some("varies".to_owned()),
+        }
+    }
 }
 
 impl Gather {
+    /// For a trace: operations are bounded in number, and have no calls inside unless
+    /// [`Gathered::own`] says so.
+    pub(crate) fn of_trace() -> Self {
+        Self {
+            is_trace: true,
+            ..Self::default()
+        }
+    }
+
+    /// The number of a device.
+    pub(crate) fn device(&mut self, id: &str) -> u32 {
+        let known = self.devices.iter().position(|device| device == id);
+        let number = known.unwrap_or(self.devices.len()).min(DEVICES - 1);
+        if number == self.devices.len() {
+            self.devices.push(id.to_owned());
+            self.numbers.push(HashMap::new());
+        }
+        number as u32
+    }
+
+    /// The number of an operation; `category` is what a tracer calls its kind.
+    pub(crate) fn number(&mut self, name: &str, device: u32, category: &str) -> u32 {
+        self.sized(name, device, category, None)
+    }
+
+    /// [`number`](Self::number) of an operation with a size.
+    pub(crate) fn sized(
+        &mut self,
+        name: &str,
+        device: u32,
+        category: &str,
+        size: Option<u64>,
+    ) -> u32 {
+        let long = bounded(name);
+        let (mut name, mut size) = (&*long.text, size);
+        let mut key = match size {
+            None => Cow::Borrowed(name),
+            Some(size) => Cow::Owned(format!("{name}\0{size}")),
+        };
+        let numbers = &mut self.numbers[device as usize];
+        if let Some(number) = numbers.get(&*key) {
+            return *number;
+        }
+        if self.is_trace && self.operations.len() >= OPERATIONS {
+            self.others += 1;
+            (name, size, key) = (OTHERS, None, Cow::Borrowed(OTHERS));
+            if let Some(number) = numbers.get(OTHERS) {
+                return *number;
+            }
+        }
+        self.long_names += u64::from(long.is_shortened);
+        let number = self.operations.len() as u32;
+        numbers.insert(key.into_owned(), number);
+        let mut told = Operation::new(name, &self.devices[device as usize]);
+        told.size = size;
+        if !category.is_empty() {
+            told.attributes
+                .insert("category".to_owned(), category.into());
+        }
+        self.operations.push(Gathered {
+            told,
+            own: self.is_trace.then(Own::default),
+            runs: Vec::new(),
+            processes: HashMap::new(),
+            not_times: 0,
+            is_skipped: false,
+            moved: (0, 0),
+            grid: Shape::Unknown,
+            block: Shape::Unknown,
+        });
+        number
+    }
+
+    /// The operation of that number.
+    pub(crate) fn get(&self, number: u32) -> &Gathered {
+        &self.operations[number as usize]
+    }
+
+    pub(crate) fn get_mut(&mut self, number: u32) -> &mut Gathered {
+        &mut self.operations[number as usize]
+    }
+
+    /// The id of a device.
+    pub(crate) fn device_name(&self, device: u32) -> &str {
+        &self.devices[device as usize]
+    }
+
+    /// Gives devices whose ids begin so another beginning.
+    pub(crate) fn rename_devices(&mut self, from: &str, to: &str) {
+        let operations = self.operations.iter_mut().map(|each| &mut each.told.device);
+        for device in self.devices.iter_mut().chain(operations) {
+            if let Some(rest) = device.strip_prefix(from) {
+                *device = format!("{to}{rest}");
+            }
+        }
+    }
+
     /// The operation of that name on that device.
     pub(crate) fn on(&mut self, name: &str, device: &str, size: Option<u64>) -> &mut Gathered {
-        let (name, device) = (bounded(name), bounded(device));
-        let key = OperationKey {
-            name: name.text.into_owned(),
-            device: device.text.into_owned(),
-            size,
-        };
-        let next = self.operations.len();
-        let index = *self.by_key.entry(key.clone()).or_insert(next);
-        if index == next {
-            self.long_names += u64::from(name.is_shortened || device.is_shortened);
-            self.operations.push(Gathered {
-                told: Operation {
-                    size,
-                    ..Operation::new(key.name, key.device)
-                },
-                runs: Vec::new(),
-                not_times: 0,
-                is_skipped: false,
-            });
-        }
-        &mut self.operations[index]
+        let device = bounded(device);
+        let known = self.devices.len();
+        let number = self.device(&device.text);
+        self.long_names += u64::from(device.is_shortened && self.devices.len() > known);
+        let number = self.sized(name, number, "", size);
+        self.get_mut(number)
     }
 
     /// The operation of that name on the CPU.
@@ -88,31 +255,17 @@ impl Gather {
         }
     }
 
-    /// The profile of all; a file without a single sample or failure is an error.
+    /// The profile of a benchmark's file; one without a single sample or failure is an error.
     pub(crate) fn profile(
         self,
         environment: Environment,
         notes: &mut Notes,
     ) -> Result<Profile, FileError> {
-        if self.long_names > 0 {
-            let count = self.long_names;
-            notes.add(Note::LongNames { count });
-        }
-        if let Some(operation) = self.twice {
-            notes.add(Note::SameName { operation });
-        }
-        let operations = self.operations.into_iter();
-        let operations = operations.filter(|each| !each.is_skipped || !each.runs.is_empty());
-        let mut operations: Vec<Operation> = operations
-            .map(|gathered| gathered.into_operation(notes))
-            .collect();
+        let mut operations = self.into_operations(notes);
         let is_nothing = |each: &Operation| each.runs.is_empty() && each.failure.is_none();
         if operations.iter().all(is_nothing) {
-            let told = match notes.why_nothing_is_left() {
-                Some(note) => format!("the file holds no times; {note}"),
-                None => "the file holds no times; look whether its benchmarks ran".to_owned(),
-            };
-            return Err(FileError::new(FileErrorKind::Empty, told));
+            let told = "the file holds no times; look whether its benchmarks ran";
+            return Err(notes.nothing(told));
         }
         // What the file names and has no time of was asked for and gave none.
         for nothing in operations.iter_mut().filter(|each| is_nothing(each)) {
@@ -128,6 +281,32 @@ impl Gather {
             benchmark: true,
             ..Profile::default()
         })
+    }
+
+    /// The operations with samples, those that take most of the time first.
+    pub(crate) fn ranked(self, notes: &mut Notes) -> Vec<Operation> {
+        let mut operations = self.into_operations(notes);
+        operations.retain(|each| !each.runs.is_empty());
+        operations.sort_by(|a, b| b.total_ns().total_cmp(&a.total_ns()));
+        operations
+    }
+
+    fn into_operations(self, notes: &mut Notes) -> Vec<Operation> {
+        if self.long_names > 0 {
+            let count = self.long_names;
+            notes.add(Note::LongNames { count });
+        }
+        if let Some(operation) = self.twice {
+            notes.add(Note::SameName { operation });
+        }
+        let why = format!(
+            "their names: the trace has more than {OPERATIONS} operations, so they count as \
+             {OTHERS}"
+        );
+        notes.left_out(self.others, "event(s)", why);
+        let operations = self.operations.into_iter();
+        let operations = operations.filter(|each| !each.is_skipped || !each.runs.is_empty());
+        operations.map(|each| each.into_operation(notes)).collect()
     }
 }
 
@@ -145,6 +324,22 @@ impl Gathered {
     pub(crate) fn new_run(&mut self) -> usize {
         self.runs.push(Kept::default());
         self.runs.len() - 1
+    }
+
+    /// The run of a process, by any mark of the process; a new one behind the others.
+    pub(crate) fn run_of(&mut self, process: impl ToString) -> usize {
+        let next = self.runs.len();
+        let run = *self.processes.entry(process.to_string()).or_insert(next);
+        if run == next {
+            self.runs.push(Kept::default());
+        }
+        run
+    }
+
+    /// Takes a figure of the samples, which the file does not have.
+    pub(crate) fn summary(&mut self, run: usize, ns: f64, figure: &'static str, notes: &mut Notes) {
+        self.sample(run, ns);
+        notes.add(Note::SummaryOnly { figure });
     }
 
     /// The number of runs.
@@ -183,16 +378,13 @@ impl Gathered {
             })
     }
 
-    /// A figure of each call in one of the units that Go prints, as in `64 B/op`.
-    pub(crate) fn per_call(&mut self, run: usize, value: f64, unit: &str) {
-        match unit {
-            "B/op" => self.memory(run, value),
-            "allocs/op" => {
-                self.counter(run, "allocations", "allocs", value);
-            }
-            unit => {
-                self.counter(run, unit, unit, value);
-            }
+    /// A figure of each call as a tool writes it: what [`METRICS`] says that it is, else a
+    /// counter of that name.
+    pub(crate) fn figure(&mut self, run: usize, name: &str, unit: &str, value: f64) {
+        match METRICS.iter().find(|(written, ..)| *written == name) {
+            Some((_, MEMORY, _)) => self.memory(run, value),
+            Some((_, name, unit)) => drop(self.counter(run, name, unit, value)),
+            None => drop(self.counter(run, name, unit, value)),
         }
     }
 
@@ -205,7 +397,7 @@ impl Gathered {
         }
     }
 
-    /// Something that the file tells and a profile has no field for.
+    /// Something that the file says and a profile has no field for.
     pub(crate) fn attribute(&mut self, name: &str, value: impl Into<serde_json::Value>) {
         self.told.attributes.insert(name.to_owned(), value.into());
     }
@@ -231,15 +423,54 @@ impl Gathered {
         notes.leave_out("benchmark(s)", "their tool skipped them", &place);
     }
 
-    fn into_operation(self, notes: &mut Notes) -> Operation {
+    /// What a tracer says of one of its calls.
+    pub(crate) fn add_facts(&mut self, facts: &LaunchFacts) {
+        if let Some(bytes) = facts.bytes {
+            let (sum, calls) = self.moved;
+            self.moved = (sum.saturating_add(bytes), calls + 1);
+        }
+        self.grid.see(facts.grid);
+        self.block.see(facts.block);
+    }
+
+    /// It is around others and does nothing itself.
+    pub(crate) fn mark_range(&mut self) {
+        let (ns, nested) = (Some(0.0), 0);
+        self.own = Some(Own { ns, nested });
+    }
+
+    /// Gives it another name, which no other of its device has.
+    pub(crate) fn rename(&mut self, name: &str) {
+        self.told.name = bounded(name).text.into_owned();
+    }
+
+    fn into_operation(mut self, notes: &mut Notes) -> Operation {
         if self.not_times > 0 {
             notes.add(Note::NotTimes {
                 operation: self.told.name.clone(),
                 values: self.not_times,
             });
         }
+        let shapes = [("grid", self.grid.text()), ("block", self.block.text())];
+        for (name, shape) in shapes {
+            if let Some(shape) = shape {
+                self.attribute(name, shape);
+            }
+        }
+        if let (bytes, calls @ 1..) = self.moved {
+            self.told.bytes = Some(bytes / calls);
+        }
         let runs = self.runs.into_iter().map(Kept::into_run);
-        let runs: Vec<Run> = runs.filter(|run| !run.samples_ns.is_empty()).collect();
+        let mut runs: Vec<Run> = runs.filter(|run| !run.samples_ns.is_empty()).collect();
+        // Own times are those of all runs together.
+        let own = match runs.len() {
+            1 => self.own,
+            _ => self.own.map(|_| Own::default()),
+        };
+        for (run, own) in runs.iter_mut().zip(own.into_iter().cycle()) {
+            run.nested_calls = Some(own.nested);
+            run.self_ns = own.ns.map(|ns| ns.min(run.total_ns()));
+        }
         Operation { runs, ..self.told }
     }
 }

@@ -1,33 +1,40 @@
 //! JSON of other tools, read into a type with the place of what is wrong. What JSON does not
 //! have is mended, and of a document that ends early or is damaged further on, what came
-//! before is read ([`Mended`](crate::mended::Mended)).
+//! before is read ([`Mended`]). An entry of a list that is not as it
+//! should be is left out and named, and so is a value inside it that may be missing.
 
-use std::io::Read as _;
-
-use breakeven_profile::file::{FileError, FileErrorKind};
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, Unexpected, Visitor};
+use breakeven_profile::file::{FileError, FileErrorKind, in_words};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer};
+use serde_json::Value;
 use serde_json::error::Category;
+use serde_path_to_error::{Path, Segment};
 
-use crate::entries::lenient;
-use crate::fields::expects;
+use crate::lenient::json;
 use crate::mended::Mended;
+use crate::note::Notes;
 use crate::source::Source;
+use crate::walk::{Parts, Walk};
 
 /// Reads a document that fits into memory.
 pub(crate) fn read<T: DeserializeOwned>(source: Source) -> Result<T, FileError> {
     let path = source.path().to_owned();
     let mended = source.mended();
-    let mut text = Vec::new();
-    let all = source.into_json()?.read_to_end(&mut text);
-    all.map_err(|reason| FileError::io("cannot be read", &reason).at_path(&path))?;
-    let (reason, end) = match parsed(&text, &mended) {
+    let mut text = source.into_memory()?;
+    let mut read = parsed(&text, &mended);
+    let mut document: Option<Value> = None;
+    if read.is_err() {
+        document = serde_json::from_slice(&text).ok();
+        if document.is_none() {
+            text = json(&text, [1, 1], &mended, false).into_bytes();
+            read = parsed(&text, &mended);
+            document = serde_json::from_slice(&text).ok();
+        }
+    }
+    let (reason, end) = match read {
         Ok(value) => return Ok(value),
         Err(reason) => reason,
     };
-    let document = || serde_json::from_slice(&text).ok();
-    if reason.kind() == FileErrorKind::Value
-        && let Some(Ok((value, odd))) = document().map(lenient)
-    {
+    if let Some(Ok((value, odd))) = document.map(lenient) {
         let position = [reason.line(), reason.column()].map(Option::unwrap_or_default);
         let what = "not as the tool writes it and read as missing";
         let places = odd.iter().filter_map(|odd| odd.split(": ").next());
@@ -106,85 +113,145 @@ fn closed(beginning: &[u8]) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// Reads a document that may be longer than memory: `visit` keeps of it what it needs.
-/// Faster than [`read`], which notes every key.
-pub(crate) fn stream(
-    source: Source,
-    visit: impl for<'de> DeserializeSeed<'de, Value = ()>,
-) -> Result<(), FileError> {
+/// Reads a document that may be longer than memory.
+pub(crate) fn stream(source: Source, parts: &mut impl Parts) -> Result<(), FileError> {
     let path = source.path().to_owned();
     let mended = source.mended();
-    let mut json = serde_json::Deserializer::from_reader(source.into_json()?);
-    let read = visit.deserialize(&mut json).and_then(|()| json.end());
-    let Err(error) = read else { return Ok(()) };
-    let told = FileError::json(&error, "").at_path(&path);
-    match error.classify() {
-        Category::Io | Category::Data => return Err(told),
-        Category::Syntax | Category::Eof => mended.stop(told),
+    let Err(told) = Walk::of(source.into_bytes()?, parts, mended.clone()).document() else {
+        return Ok(());
+    };
+    let told = told.at_path(&path);
+    match told.kind() {
+        FileErrorKind::Syntax | FileErrorKind::Truncated => mended.stop(told),
+        _ => return Err(told),
     }
     Ok(())
 }
 
-/// A number; NaN for `null`, which also stands for numbers that JSON does not have.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Number(pub(crate) f64);
-
-impl<'de> serde::Deserialize<'de> for Number {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(NumberVisitor)
-    }
+/// The entries, and what was left out: what it is, its place, and what is wrong with it.
+pub(crate) struct Entries<T> {
+    pub(crate) read: Vec<T>,
+    left_out: Vec<(&'static str, String)>,
 }
 
-struct NumberVisitor;
+/// Keys of an entry's name in the formats that are read.
+const NAMES: [&str; 6] = [
+    "name",
+    "fullname",
+    "benchmark",
+    "command",
+    "FullName",
+    "tag",
+];
 
-impl Visitor<'_> for NumberVisitor {
-    type Value = Number;
-
-    expects!("a number");
-
-    fn visit_f64<E>(self, value: f64) -> Result<Number, E> {
-        Ok(Number(value))
+impl<T> Entries<T> {
+    /// Those that could be read; the others are noted.
+    pub(crate) fn noted(self, notes: &mut Notes) -> Vec<T> {
+        self.note(notes);
+        self.read
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Number, E> {
-        Ok(Number(value as f64))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Number, E> {
-        Ok(Number(value as f64))
-    }
-
-    fn visit_unit<E>(self) -> Result<Number, E> {
-        Ok(Number(f64::NAN))
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Number, E> {
-        let value = text.trim().parse().map(Number);
-        value.map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
-    }
-}
-
-/// An entry of a list, or what is not one and is left out.
-#[derive(serde::Deserialize)]
-#[serde(untagged)]
-pub(crate) enum Entry<T> {
-    Is(T),
-    IsNot(serde::de::IgnoredAny),
-}
-
-impl<T> Entry<T> {
-    pub(crate) fn ok(self) -> Option<T> {
-        match self {
-            Self::Is(value) => Some(value),
-            Self::IsNot(_) => None,
+    pub(crate) fn note(&self, notes: &mut Notes) {
+        for (what, place) in &self.left_out {
+            notes.leave_out(what, "they are not as the tool writes them", place);
         }
     }
 }
 
-/// The entries of a list as far as they can be read.
-pub(crate) fn entries<T>(list: Entry<Vec<Entry<T>>>) -> Vec<T> {
-    let entries = list.ok().unwrap_or_default().into_iter();
-    entries.filter_map(Entry::ok).collect()
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Entries<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let all: Vec<Value> = Deserialize::deserialize(deserializer)?;
+        let (mut read, mut left_out) = (Vec::new(), Vec::new());
+        for (number, entry) in (1..).zip(all) {
+            let name = NAMES.iter().find_map(|key| entry.get(key)?.as_str());
+            let name = name.map_or_else(String::new, |name| format!(", {name}"));
+            let (whats, wrong) = match lenient(entry) {
+                Ok((entry, odd)) => {
+                    read.push(entry);
+                    ("value(s)", odd)
+                }
+                Err(why) => ("result(s)", vec![why]),
+            };
+            let places = wrong
+                .iter()
+                .map(|why| format!("number {number}{name}: {why}"));
+            left_out.extend(places.map(|place| (whats, place)));
+        }
+        Ok(Self { read, left_out })
+    }
+}
+
+/// Most values of one entry that may be of another shape.
+const MOST_ODD: usize = 64;
+
+/// Reads a value. What in it is of another shape than the tool writes is read as missing,
+/// if it may be, and returned beside it with its place.
+pub(crate) fn lenient<T: DeserializeOwned>(mut value: Value) -> Result<(T, Vec<String>), String> {
+    let (mut odd, mut first) = (Vec::new(), None);
+    for _ in 0..=MOST_ODD {
+        let error = match serde_path_to_error::deserialize(&value) {
+            Ok(read) => return Ok((read, odd)),
+            Err(error) => error,
+        };
+        let text = in_words(&error.to_string());
+        let taken = take(&mut value, error.path());
+        if taken.as_ref().is_some_and(|taken| !taken.is_null()) {
+            odd.push(text.clone());
+        }
+        first.get_or_insert(text);
+        if taken.is_none() {
+            break;
+        }
+    }
+    Err(first.unwrap_or_default())
+}
+
+/// Takes the value at a place out of a document. In a list, whose other entries keep their
+/// places, null stands for it, unless that is what was wrong.
+fn take(document: &mut Value, place: &Path) -> Option<Value> {
+    let mut steps: Vec<&Segment> = place.iter().collect();
+    let last = steps.pop()?;
+    let around = steps
+        .into_iter()
+        .try_fold(document, |around, step| match step {
+            Segment::Map { key } => around.get_mut(key),
+            Segment::Seq { index } => around.get_mut(index),
+            _ => None,
+        })?;
+    match (around, last) {
+        (Value::Object(map), Segment::Map { key }) => map.remove(key),
+        (Value::Array(list), Segment::Seq { index }) => match list.get_mut(*index)? {
+            Value::Null => Some(list.remove(*index)),
+            entry => Some(entry.take()),
+        },
+        _ => None,
+    }
+}
+
+/// A number, also as a text; NaN for `null`, which also stands for numbers that JSON does
+/// not have.
+#[derive(Debug, Clone, Copy, serde::Deserialize)]
+#[serde(try_from = "Value")]
+pub(crate) struct Number(pub(crate) f64);
+
+impl TryFrom<Value> for Number {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        let number = match &value {
+            Value::Null => Some(f64::NAN),
+            Value::String(text) => text.trim().parse().ok(),
+            value => value.as_f64(),
+        };
+        let kind = if value.is_string() {
+            "invalid value: string"
+        } else {
+            "invalid type:"
+        };
+        number
+            .map(Self)
+            .ok_or_else(|| format!("{kind} {value}, expected a number"))
+    }
 }
 
 #[cfg(test)]

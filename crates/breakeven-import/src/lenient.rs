@@ -1,189 +1,181 @@
 //! JSON as its writers really leave it, with `inf`, `NaN`, control characters, wrong escapes
 //! and trailing commas. What is mended is noted, and is never a time: it counts as missing.
 
-use std::io::{self, BufRead, Cursor, Read};
-
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
-use crate::mended::{Mended, behind};
-use crate::utf8::REPLACEMENT;
+use crate::mended::{Mended, REPLACEMENT};
 
-/// The longest white space behind a comma and the longest word that are looked at, bytes.
-const LONGEST: usize = 4_096;
+/// What is said of a comma before a bracket or another comma.
+pub(crate) const SUPERFLUOUS: &str = "superfluous and skipped";
 
-/// A JSON document without what JSON does not have.
-pub(crate) struct Lenient<R> {
-    inner: R,
-    out: Cursor<Vec<u8>>,
-    state: State,
-    /// Bytes that are passed on once those behind them are known.
-    held: Vec<u8>,
+/// The text if it is valid JSON once it is mended; of any other nothing is noted. `position`
+/// is that of its first byte.
+pub(crate) fn valid(text: &[u8], position: [usize; 2], mended: &Mended) -> Option<String> {
+    let first = json(text, position, &Mended::default(), false);
+    serde_json::from_str::<IgnoredAny>(&first).ok()?;
+    Some(json(text, position, mended, false))
+}
+
+/// Reads a line that is a document of its own, also with a comma behind it.
+pub(crate) fn line<T: DeserializeOwned>(
+    line: &str,
+    number: usize,
+    mended: &Mended,
+) -> serde_json::Result<T> {
+    let line = line.trim_end().trim_end_matches(',');
+    serde_json::from_str(line).or_else(|_| {
+        let mend =
+            |mended| serde_json::from_str(&json(line.as_bytes(), [number, 1], mended, false));
+        // Nothing is noted of a line that cannot be read at all.
+        mend(&Mended::default()).and_then(|_: T| mend(mended))
+    })
+}
+
+/// The text without what JSON does not have. With `shortens_lists` a word that is not JSON
+/// is left out of its list, where it would be `null`: for lists of times, in which places
+/// mean nothing.
+pub(crate) fn json(
+    text: &[u8],
     position: [usize; 2],
-    mended: Mended,
-    /// Leaves a word that is not JSON out of its list, where it would be `null`.
+    mended: &Mended,
     shortens_lists: bool,
+) -> String {
+    let text = mended.utf8(text, position);
+    let mut mend = Mend {
+        text: text.as_bytes(),
+        position,
+        mended,
+        shortens_lists,
+        out: Vec::with_capacity(text.len()),
+        open: Vec::new(),
+        comma: None,
+        is_still_empty: false,
+    };
+    let mut at = 0;
+    while at < text.len() {
+        at = mend.step(at);
+    }
+    String::from_utf8_lossy(&mend.out).into_owned()
+}
+
+struct Mend<'t> {
+    text: &'t [u8],
+    position: [usize; 2],
+    mended: &'t Mended,
+    shortens_lists: bool,
+    out: Vec<u8>,
     /// The brackets that are open.
     open: Vec<u8>,
+    /// The comma before here, in the text and in `out`, if only white space is behind it.
+    comma: Option<(usize, usize)>,
     /// Everything in this list so far was left out.
     is_still_empty: bool,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum State {
-    Between,
-    /// Behind a comma, in white space.
-    Comma,
-    /// In a number, `true`, `null`, or what JSON does not have.
-    Word,
-    Text,
-    Escape,
-}
+impl Mend<'_> {
+    fn found(&self, what: &'static str, at: usize, length: usize) {
+        let (before, found) = self.text.split_at(at);
+        self.mended
+            .add(what, &found[..length], self.position, before);
+    }
 
-impl<R: BufRead> Lenient<R> {
-    pub(crate) fn of(inner: R, mended: Mended) -> Self {
-        Self {
-            inner,
-            out: Cursor::default(),
-            state: State::Between,
-            held: Vec::new(),
-            position: [1, 1],
-            mended,
-            shortens_lists: false,
-            open: Vec::new(),
-            is_still_empty: false,
+    /// Passes on what begins at a place, and says where it ends.
+    fn step(&mut self, at: usize) -> usize {
+        let byte = self.text[at];
+        match byte {
+            b',' if self.is_still_empty => self.out.push(b' '),
+            b',' => {
+                self.drop_comma();
+                self.comma = Some((at, self.out.len()));
+                self.out.push(byte);
+            }
+            b']' | b'}' => {
+                self.drop_comma();
+                self.open.pop();
+                self.pass(byte);
+            }
+            b'[' | b'{' => {
+                self.open.push(byte);
+                self.pass(byte);
+            }
+            b'"' => {
+                self.pass(byte);
+                return self.string(at + 1);
+            }
+            byte if ends_word(byte) => self.out.push(byte),
+            _ => return self.word(at),
+        }
+        at + 1
+    }
+
+    fn pass(&mut self, byte: u8) {
+        (self.comma, self.is_still_empty) = (None, false);
+        self.out.push(byte);
+    }
+
+    fn drop_comma(&mut self) {
+        if let Some((at, out)) = self.comma.take() {
+            self.found(SUPERFLUOUS, at, 1);
+            self.out[out] = b' ';
         }
     }
 
-    /// Leaves a word that is not JSON out of its list: for lists of times, in which places
-    /// mean nothing.
-    pub(crate) fn shortening_lists(mut self) -> Self {
-        self.shortens_lists = true;
-        self
+    /// Passes on a number or a word that JSON has, `null` in its place, or nothing; as long
+    /// as the word, so that places stay right.
+    fn word(&mut self, at: usize) -> usize {
+        let rest = &self.text[at..];
+        let length = rest.iter().position(|byte| ends_word(*byte));
+        let word = &rest[..length.unwrap_or(rest.len())];
+        let end = at + word.len();
+        let comma = self.comma.take();
+        self.is_still_empty = false;
+        if serde_json::from_slice::<Value>(word).is_ok() {
+            self.out.extend_from_slice(word);
+            return end;
+        }
+        self.found("not JSON and read as missing", at, word.len());
+        let width = self.out.len() + word.len();
+        if self.shortens_lists && self.open.last() == Some(&b'[') {
+            match comma {
+                Some((_, out)) => self.out[out] = b' ',
+                None => self.is_still_empty = true,
+            }
+        } else {
+            self.out.extend_from_slice(b"null");
+        }
+        self.out.resize(width.max(self.out.len()), b' ');
+        end
     }
 
-    fn push(&mut self, bytes: &[u8]) {
-        self.out.get_mut().extend_from_slice(bytes);
-    }
-
-    fn found(&self, what: &'static str, found: &[u8], before: &[u8]) {
-        self.mended.add(what, found, self.position, before);
-    }
-
-    /// Passes on what was held.
-    fn release(&mut self, state: State) {
-        self.out.get_mut().append(&mut self.held);
-        self.state = state;
-    }
-
-    /// Takes some of these bytes and says how many; `before` are those that came before
-    /// them since `position`.
-    fn step(&mut self, bytes: &[u8], before: &[u8]) -> usize {
-        let byte = bytes[0];
-        match self.state {
-            State::Between if byte == b',' && self.is_still_empty => self.push(b" "),
-            State::Between if byte == b',' => {
-                self.held.push(byte);
-                self.state = State::Comma;
-            }
-            State::Between if !ends_word(byte) => {
-                self.state = State::Word;
-                return 0;
-            }
-            State::Between => {
-                self.push(&[byte]);
-                self.is_still_empty &= byte.is_ascii_whitespace();
-                match byte {
-                    b'"' => self.state = State::Text,
-                    b'[' | b'{' => self.open.push(byte),
-                    b']' | b'}' => drop(self.open.pop()),
-                    _ => {}
+    /// Passes on a text, whose inside begins at a place.
+    fn string(&mut self, mut at: usize) -> usize {
+        loop {
+            let rest = &self.text[at..];
+            let is_special = |byte: &u8| *byte < b' ' || matches!(*byte, b'"' | b'\\');
+            let plain = rest.iter().position(is_special).unwrap_or(rest.len());
+            self.out.extend_from_slice(&rest[..plain]);
+            at += plain;
+            match rest.get(plain) {
+                None => return at,
+                Some(b'"') => {
+                    self.out.push(b'"');
+                    return at + 1;
                 }
-            }
-            State::Comma if byte.is_ascii_whitespace() && self.held.len() < LONGEST => {
-                self.held.push(byte);
-            }
-            State::Comma if !ends_word(byte) => {
-                self.state = State::Word;
-                return 0;
-            }
-            State::Comma => {
-                if matches!(byte, b',' | b']' | b'}') {
-                    self.found("superfluous and skipped", b",", before);
-                    self.held[0] = b' ';
+                Some(b'\\') => at += self.escape(at),
+                Some(_) => {
+                    self.found(NO_TEXT, at, 1);
+                    self.out.extend_from_slice(REPLACEMENT);
+                    at += 1;
                 }
-                self.release(State::Between);
-                return 0;
-            }
-            State::Word => {
-                let end = bytes.iter().position(|byte| ends_word(*byte));
-                let word = &bytes[..end.unwrap_or(bytes.len())];
-                let room = 2 * LONGEST - self.held.len();
-                self.held.extend_from_slice(&word[..word.len().min(room)]);
-                if end.is_some() {
-                    self.end_word(before);
-                }
-                return word.len();
-            }
-            State::Text => {
-                let is_special = |byte: &u8| *byte < b' ' || matches!(*byte, b'"' | b'\\');
-                let end = bytes.iter().position(is_special).unwrap_or(bytes.len());
-                self.push(&bytes[..end]);
-                match bytes.get(end) {
-                    None => return end,
-                    Some(b'"') => {
-                        self.push(b"\"");
-                        self.state = State::Between;
-                    }
-                    Some(b'\\') => {
-                        self.held.push(b'\\');
-                        self.state = State::Escape;
-                    }
-                    Some(control) => {
-                        let before = [before, &bytes[..end]].concat();
-                        self.found(NO_TEXT, &[*control], &before);
-                        self.push(REPLACEMENT);
-                    }
-                }
-                return end + 1;
-            }
-            State::Escape => {
-                self.held.push(byte);
-                self.end_escape(false, before);
             }
         }
-        1
     }
 
-    /// Passes on a number or a word that JSON has, `null` in its place, or nothing.
-    fn end_word(&mut self, before: &[u8]) {
-        // Behind a comma and white space.
-        let start = self.held.iter().position(|byte| !ends_word(*byte));
-        let start = start.unwrap_or_default();
-        let is_json = serde_json::from_slice::<Value>(&self.held[start..]).is_ok();
-        let is_left_out = !is_json && self.shortens_lists && self.open.last() == Some(&b'[');
-        if !is_json {
-            self.found("not JSON and read as missing", &self.held[start..], before);
-        }
-        // As long as the word, so that places stay right.
-        if is_left_out {
-            let is_seen = |byte: &&mut u8| !byte.is_ascii_whitespace();
-            self.held
-                .iter_mut()
-                .filter(is_seen)
-                .for_each(|byte| *byte = b' ');
-        } else if !is_json {
-            let length = self.held.len();
-            self.held.splice(start.., *b"null");
-            self.held.resize(length.max(start + 4), b' ');
-        }
-        self.is_still_empty = is_left_out && start == 0;
-        self.release(State::Between);
-    }
-
-    /// Passes on an escape once it is complete. Two halves are one character.
-    fn end_escape(&mut self, is_last: bool, before: &[u8]) {
-        let length = match &self.held[..] {
+    /// Passes on an escape, and says how long it is. Two halves are one character.
+    fn escape(&mut self, at: usize) -> usize {
+        let rest = &self.text[at..];
+        let length = match rest {
             [
                 _,
                 b'u',
@@ -194,71 +186,28 @@ impl<R: BufRead> Lenient<R> {
             [_, b'u', ..] => 6,
             _ => 2,
         };
-        if self.held.len() < length && !is_last {
-            return;
-        }
-        let text = [b"\"", &self.held[..], b"\""].concat();
+        let escape = &rest[..length.min(rest.len())];
+        let text = [b"\"", escape, b"\""].concat();
         if serde_json::from_slice::<String>(&text).is_ok() {
-            return self.release(State::Text);
+            self.out.extend_from_slice(escape);
+            return escape.len();
         }
-        let wrong = std::mem::take(&mut self.held);
-        self.found(NO_TEXT, &wrong, before);
+        self.found(NO_TEXT, at, escape.len());
         // Half a character, or a backslash that should be two.
-        let half = (wrong.get(2..6)).filter(|half| half.iter().all(u8::is_ascii_hexdigit));
-        self.push(if half.is_some() { REPLACEMENT } else { br"\\" });
-        self.state = State::Text;
-        let mut at = if half.is_some() { 6 } else { 1 };
-        while at < wrong.len() {
-            at += self.step(&wrong[at..], before);
+        match rest.get(2..6) {
+            Some(half) if rest[1] == b'u' && half.iter().all(u8::is_ascii_hexdigit) => {
+                self.out.extend_from_slice(REPLACEMENT);
+                6
+            }
+            _ => {
+                self.out.extend_from_slice(br"\\");
+                1
+            }
         }
     }
 }
 
 const NO_TEXT: &str = "not valid inside of a text and replaced";
-
-impl<R: BufRead> Read for Lenient<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let count = self.out.read(buffer)?;
-            if count > 0 || buffer.is_empty() {
-                return Ok(count);
-            }
-            self.out.set_position(0);
-            self.out.get_mut().clear();
-            let chunk = self.inner.fill_buf()?.to_vec();
-            let mut at = 0;
-            while at < chunk.len() {
-                at += self.step(&chunk[at..], &chunk[..at]);
-            }
-            match (self.state, chunk.len()) {
-                (State::Word, 0) => self.end_word(b""),
-                (State::Comma, 0) => self.release(State::Between),
-                (State::Escape, 0) => self.end_escape(true, b""),
-                (_, 0) => return Ok(0),
-                _ => self.position = behind(self.position, &chunk),
-            }
-            self.inner.consume(chunk.len());
-        }
-    }
-}
-
-/// Reads a line that is a document of its own, also with a comma behind it.
-pub(crate) fn line<T: DeserializeOwned>(
-    line: &str,
-    number: usize,
-    mended: &Mended,
-) -> serde_json::Result<T> {
-    let line = line.trim_end().trim_end_matches(',');
-    let read = |mended| {
-        let mut lenient = Lenient::of(line.as_bytes(), mended);
-        lenient.position[0] = number;
-        serde_json::from_reader(lenient)
-    };
-    serde_json::from_str(line).or_else(|_| {
-        // Nothing is noted of a line that cannot be read at all.
-        read(Mended::default()).and_then(|_: T| read(mended.clone()))
-    })
-}
 
 fn ends_word(byte: u8) -> bool {
     byte.is_ascii_whitespace() || br#",:"[]{}"#.contains(&byte)
@@ -268,33 +217,21 @@ fn ends_word(byte: u8) -> bool {
 mod tests {
     use super::*;
     use crate::note::{Note, Notes};
-    use crate::utf8::Utf8;
 
     fn read(text: &[u8]) -> (String, Vec<String>) {
         read_as(text, false)
     }
 
     fn read_as(text: &[u8], shortens_lists: bool) -> (String, Vec<String>) {
-        let mut by_chunks = None;
-        // The same whatever the reader gives at a time.
-        for size in [1, 2, 3, 7, 1_000] {
-            let mended = Mended::default();
-            let reader = Utf8::of(text, mended.clone());
-            let reader = io::BufReader::with_capacity(size, reader);
-            let mut read = String::new();
-            let mut lenient = Lenient::of(reader, mended.clone());
-            lenient.shortens_lists = shortens_lists;
-            lenient.read_to_string(&mut read).expect("a text");
-            let mut notes = Notes::default();
-            mended.into_notes(&mut notes);
-            let kinds = notes.into_parts().0.into_iter().map(|note| match note {
-                Note::Mended { what, .. } => what,
-                note => note.to_string(),
-            });
-            let all = (read, kinds.collect());
-            assert_eq!(by_chunks.get_or_insert(all.clone()), &all, "{size}");
-        }
-        by_chunks.expect("a text")
+        let mended = Mended::default();
+        let read = json(text, [1, 1], &mended, shortens_lists);
+        let mut notes = Notes::default();
+        mended.into_notes(&mut notes);
+        let kinds = notes.into_parts().0.into_iter().map(|note| match note {
+            Note::Mended { what, .. } => what,
+            note => note.to_string(),
+        });
+        (read, kinds.collect())
     }
 
     #[test]
@@ -343,10 +280,7 @@ mod tests {
     #[test]
     fn the_first_has_its_place() {
         let mended = Mended::default();
-        let text = b"[1,\n  2, nan,\n inf]".as_slice();
-        let mut read = Vec::new();
-        let mut lenient = Lenient::of(text, mended.clone());
-        lenient.read_to_end(&mut read).expect("a text");
+        json(b"[1,\n  2, nan,\n inf]", [1, 1], &mended, false);
         let mut notes = Notes::default();
         mended.into_notes(&mut notes);
         let note = notes.into_parts().0[0].to_string();

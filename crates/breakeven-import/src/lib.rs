@@ -2,7 +2,7 @@
 //! [`Profile`](breakeven_profile::profile::Profile)s, so that they can be shown, compared,
 //! gated and advised on like profiles of the recorder.
 //!
-//! [`read`] tells the format by the content. What is a run and what an iteration differs
+//! [`read`] recognises the format by the content. What is a run and what an iteration differs
 //! from tool to tool, and verdicts depend on it: `docs/import.md` says it for each.
 //!
 //! ```
@@ -19,31 +19,27 @@
 //! ```
 
 mod columns;
-mod entries;
-mod fields;
 mod folded;
-mod format;
 mod formats;
 mod gather;
-mod history;
 mod json;
 mod kept;
-mod keys;
 mod lenient;
 mod machine;
 mod mended;
 mod name;
 mod note;
 mod other;
+mod paths;
+mod raw;
 mod read;
 mod source;
 mod trace;
 mod unit;
-mod utf8;
+mod walk;
 
 pub use columns::{Columns, ColumnsError};
-pub use format::Format;
-pub use history::Entry;
-pub use note::Note;
+pub use formats::Format;
+pub use note::{Entry, Note};
 pub use read::{Imported, Options, read, read_from};
 pub use unit::count_ns;

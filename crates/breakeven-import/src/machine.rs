@@ -1,4 +1,4 @@
-//! What files tell of the machine, in the words of profiles.
+//! What files say of the machine, in the words of profiles.
 
 use breakeven_profile::profile::Cpu;
 use serde_json::Value;
@@ -69,7 +69,7 @@ pub(crate) fn utc(text: &str) -> Option<String> {
 
 /// A point in time from milliseconds since 1970.
 pub(crate) fn utc_of_ms(ms: f64) -> Option<String> {
-    // Beyond 2^53 there is no whole number to tell.
+    // Beyond 2^53 whole numbers are not exact.
     let whole = (ms.abs() < 9e15).then_some(ms as i64)?;
     let time = jiff::Timestamp::from_millisecond(whole).ok()?;
     Some(time.to_string())

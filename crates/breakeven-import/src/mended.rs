@@ -1,11 +1,16 @@
 //! What is mended while a file is read, with the place of the first of each kind.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
+use std::io::{self, Cursor, Read};
 use std::rc::Rc;
 
 use breakeven_profile::file::FileError;
 
 use crate::note::{Note, Notes};
+
+/// What stands in place of bytes and characters that cannot be read.
+pub(crate) const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
 
 /// What was mended in a file, shared by its readers.
 #[derive(Debug, Clone, Default)]
@@ -33,6 +38,20 @@ impl Mended {
         }
         let found = String::from_utf8_lossy(&found[..found.len().min(40)]);
         all.push((what, format!("{found:?}"), behind(position, before), 1));
+    }
+
+    /// Bytes as a text, in which what is not UTF-8 is replaced.
+    pub(crate) fn utf8<'t>(&self, text: &'t [u8], position: [usize; 2]) -> Cow<'t, str> {
+        let bad = match std::str::from_utf8(text) {
+            Ok(text) => return Cow::Borrowed(text),
+            Err(error) => error.valid_up_to(),
+        };
+        let chunks = text.utf8_chunks();
+        for _ in chunks.filter(|chunk| !chunk.invalid().is_empty()) {
+            let what = "not UTF-8 and read as \u{fffd}";
+            self.add(what, &text[bad..=bad], position, &text[..bad]);
+        }
+        String::from_utf8_lossy(text)
     }
 
     /// Reading stopped before the end of the file, for this reason.
@@ -71,6 +90,61 @@ pub(crate) fn behind([line, column]: [usize; 2], text: &[u8]) -> [usize; 2] {
         more => {
             let last = text.iter().rposition(is_end).unwrap_or_default();
             [line + more, text.len() - last]
+        }
+    }
+}
+
+/// Reads bytes as UTF-8.
+pub(crate) struct Utf8<R> {
+    inner: R,
+    /// Bytes of the file; the first are those of a character that was cut.
+    chunk: Vec<u8>,
+    cut: usize,
+    out: Cursor<Vec<u8>>,
+    position: [usize; 2],
+    mended: Mended,
+}
+
+impl<R: Read> Utf8<R> {
+    pub(crate) fn of(inner: R, mended: Mended) -> Self {
+        Self {
+            inner,
+            chunk: vec![0; 64 * 1024],
+            cut: 0,
+            out: Cursor::default(),
+            position: [1, 1],
+            mended,
+        }
+    }
+}
+
+impl<R: Read> Read for Utf8<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let count = self.out.read(buffer)?;
+            if count > 0 || buffer.is_empty() {
+                return Ok(count);
+            }
+            let read = self.inner.read(&mut self.chunk[self.cut..])?;
+            let all = self.cut + read;
+            if all == 0 {
+                return Ok(0);
+            }
+            let text = &self.chunk[..all];
+            // A character that is not complete waits for the rest of it, unless it has none.
+            let is_cut = |bytes: &&[u8]| {
+                std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
+            };
+            let last = match std::str::from_utf8(text) {
+                Err(_) if read > 0 => text.utf8_chunks().last().map(|last| last.invalid()),
+                _ => None,
+            };
+            self.cut = last.filter(is_cut).map_or(0, <[u8]>::len);
+            let end = all - self.cut;
+            let whole = self.mended.utf8(&text[..end], self.position);
+            self.out = Cursor::new(whole.into_owned().into_bytes());
+            self.position = behind(self.position, &text[..end]);
+            self.chunk.copy_within(end..all, 0);
         }
     }
 }

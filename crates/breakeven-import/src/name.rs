@@ -41,17 +41,33 @@ pub(crate) fn one_line(text: &str) -> String {
 
 /// A name with its parameters behind it: `Sorting.quick(size=1000)`.
 pub(crate) fn with_parameters(name: &str, space: &str, all: &BTreeMap<String, Value>) -> String {
-    let value = |value: &Value| match value {
+    let parameter = |(name, value): (&String, &Value)| format!("{name}={}", plain(value));
+    with_details(name, space, all.iter().map(parameter))
+}
+
+/// A name with details of it in brackets, if there are any.
+pub(crate) fn with_details<T: AsRef<str>>(
+    name: &str,
+    space: &str,
+    details: impl IntoIterator<Item = T>,
+) -> String {
+    let mut text = name.to_owned();
+    let mut before = [space, "("].concat();
+    for detail in details {
+        text.extend([&before, detail.as_ref()]);
+        before = ", ".to_owned();
+    }
+    if text.len() > name.len() {
+        text.push(')');
+    }
+    text
+}
+
+/// A value as a text: without quotes if it is one.
+pub(crate) fn plain(value: &Value) -> String {
+    match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
-    };
-    let all = all
-        .iter()
-        .map(|(name, each)| format!("{name}={}", value(each)));
-    let all: Vec<String> = all.collect();
-    match all.is_empty() {
-        true => name.to_owned(),
-        false => format!("{name}{space}({})", all.join(", ")),
     }
 }
 

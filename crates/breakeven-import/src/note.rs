@@ -1,7 +1,22 @@
 //! What an importer has to say beside the profile.
 
-use crate::history::Entry;
+use breakeven_profile::file::{FileError, FileErrorKind};
+use breakeven_profile::profile::Profile;
+
 use crate::name::one_line;
+
+/// A measurement in a file that keeps a history, as `github-action-benchmark` does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// What was measured. Its `environment.revision` is the commit, its `created` the date.
+    pub profile: Profile,
+    /// The measured commit.
+    pub commit: Option<String>,
+    /// Its branch, where the file has it.
+    pub branch: Option<String>,
+    /// When it was measured, RFC 3339 in UTC.
+    pub date: Option<String>,
+}
 
 /// Something in a file that its reader should know before trusting a verdict.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -149,10 +164,15 @@ impl Notes {
         self.left_out(skipped.count, what, why);
     }
 
-    /// The first note on something that was left out.
-    pub(crate) fn why_nothing_is_left(&self) -> Option<&Note> {
+    /// Why nothing is left: what was left out first, or `told` behind its `;`.
+    pub(crate) fn nothing(&self, told: &str) -> FileError {
         let is_reason = |note: &&Note| matches!(note, Note::LeftOut { .. } | Note::NotTimes { .. });
-        self.notes.iter().find(is_reason)
+        let reason = self.notes.iter().find(is_reason);
+        let told = match (reason, told.split_once(';')) {
+            (Some(reason), Some((told, _))) => format!("{told}; {reason}"),
+            _ => told.to_owned(),
+        };
+        FileError::new(FileErrorKind::Empty, told)
     }
 
     /// The measurements that the file keeps, oldest first.

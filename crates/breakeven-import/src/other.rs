@@ -17,32 +17,6 @@ const ENDS: [(&str, &str); 7] = [
     ("perfetto-trace", PERFETTO),
 ];
 
-/// Texts in the beginning of a file.
-const MARKS: [(&str, &str); 9] = [
-    (
-        "PERFILE2",
-        "a recording of perf; give what perf script | inferno-collapse-perf writes",
-    ),
-    (" cycles:", PERF_SCRIPT),
-    (" cpu-clock:", PERF_SCRIPT),
-    (
-        "<svg",
-        "a picture; give the stacks that it was drawn from, as py-spy record --format \
-         speedscope or inferno-collapse-perf writes them",
-    ),
-    (
-        "\"timeDeltas\"",
-        "a CPU profile of V8; open it in speedscope, and give what its Export writes",
-    ),
-    (
-        "Self CPU %",
-        "the table that PyTorch's profiler prints; give what its export_chrome_trace writes",
-    ),
-    ("Total Time (ns)", NSYS),
-    ("TotalDurationNs", ROCPROF),
-    ("DurationNs", ROCPROF),
-];
-
 const NSYS: &str = "a report or statistics of Nsight Systems; give what nsys export --type \
                     sqlite REPORT writes";
 const PPROF: &str = "a profile of pprof; give what pprof -raw FILE | stackcollapse-go.pl writes";
@@ -52,7 +26,29 @@ const ROCPROF: &str = "statistics of rocprof; give what rocprofv3 --sys-trace --
                        json writes";
 
 /// Texts that are all in one line of the beginning.
-const LINES: [(&[&str], &str); 19] = [
+const LINES: [(&[&str], &str); 28] = [
+    (
+        &["<svg"],
+        "a picture; give the stacks that it was drawn from, as py-spy record --format \
+         speedscope or inferno-collapse-perf writes them",
+    ),
+    (
+        &["PERFILE2"],
+        "a recording of perf; give what perf script | inferno-collapse-perf writes",
+    ),
+    (&[" cycles:"], PERF_SCRIPT),
+    (&[" cpu-clock:"], PERF_SCRIPT),
+    (
+        &["\"timeDeltas\""],
+        "a CPU profile of V8; open it in speedscope, and give what its Export writes",
+    ),
+    (
+        &["Self CPU %"],
+        "the table that PyTorch's profiler prints; give what its export_chrome_trace writes",
+    ),
+    (&["Total Time (ns)"], NSYS),
+    (&["TotalDurationNs"], ROCPROF),
+    (&["DurationNs"], ROCPROF),
     (
         &["time:   ["],
         "what criterion prints; give its folder, target/criterion, which has the samples",
@@ -109,7 +105,6 @@ const ASV: &str = "what asv prints or writes, which is not read; make a table of
 pub(crate) fn what_to_give(source: &Source) -> Option<&'static str> {
     let end = source.extension().unwrap_or_default();
     let ends = ENDS.iter().find(|(known, _)| *known == end);
-    let marks = || MARKS.iter().find(|(mark, _)| source.text().contains(mark));
     if source.has("commit_hash") && source.has("results") {
         return Some(ASV);
     }
@@ -118,5 +113,5 @@ pub(crate) fn what_to_give(source: &Source) -> Option<&'static str> {
         lines.any(|line| all.iter().all(|mark| line.contains(mark)))
     };
     let lines = || LINES.iter().find(is_in).map(|(_, told)| *told);
-    ends.or_else(marks).map(|(_, told)| *told).or_else(lines)
+    ends.map(|(_, told)| *told).or_else(lines)
 }

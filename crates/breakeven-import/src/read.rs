@@ -5,12 +5,12 @@ use std::path::Path;
 
 use breakeven_profile::file::{self, FileError, FileErrorKind};
 use breakeven_profile::profile::Profile;
+use serde::de::IgnoredAny;
 
-pub use crate::format::Options;
-use crate::format::{Format, IMPORTERS, Importer};
-use crate::formats;
-use crate::history::Entry;
-use crate::note::{Note, Notes};
+pub use crate::formats::Options;
+use crate::formats::{self, Format, IMPORTERS, Importer};
+use crate::lenient;
+use crate::note::{Entry, Note, Notes};
 use crate::other;
 use crate::source::Source;
 
@@ -93,7 +93,13 @@ fn of(source: Source, options: &Options) -> Result<Imported, FileError> {
 fn profile(source: Source) -> Result<Profile, FileError> {
     let path = source.path().to_owned();
     if is_profile(&source) {
-        return file::read_from(source.into_json_of_times()?, path);
+        let mended = source.mended();
+        let mut text = source.into_memory()?;
+        let is_json = |text| serde_json::from_str::<IgnoredAny>(text).is_ok();
+        if !std::str::from_utf8(&text).is_ok_and(is_json) {
+            text = lenient::json(&text, [1, 1], &mended, true).into_bytes();
+        }
+        return file::read_from(&text[..], path);
     }
     let is_table = |end: &str| ["csv", "tsv", "jsonl", "ndjson"].contains(&end);
     let told = if source.is_folder() {

@@ -8,10 +8,8 @@ use std::path::{Path, PathBuf};
 use breakeven_profile::file::{FileError, FileErrorKind};
 use flate2::bufread::MultiGzDecoder;
 
-use crate::keys::keys;
-use crate::lenient::Lenient;
-use crate::mended::Mended;
-use crate::utf8::{Utf8, cut_off};
+use crate::mended::{Mended, Utf8};
+use crate::walk::keys;
 
 /// Bytes by which a format is recognised.
 const HEAD: u64 = 64 * 1024;
@@ -59,17 +57,11 @@ impl Source {
         let mended = Mended::default();
         let is_gzip = reader.fill_buf()?.starts_with(&[0x1f, 0x8b]);
         let mut rest: Box<dyn Read> = match is_gzip {
-            true => Box::new(MultiGzDecoder::new(reader)),
+            true => Box::new(Packed(MultiGzDecoder::new(reader), mended.clone())),
             false => Box::new(reader),
         };
         let mut head = Vec::new();
-        match (&mut rest).take(HEAD).read_to_end(&mut head) {
-            Err(reason) if reason.kind() == io::ErrorKind::UnexpectedEof => {
-                mended.stop(cut_off());
-                rest = Box::new(io::empty());
-            }
-            read => drop(read?),
-        }
+        (&mut rest).take(HEAD).read_to_end(&mut head)?;
         let text = head.strip_prefix(MARK).unwrap_or(&head);
         Ok(Self {
             path: path.to_owned(),
@@ -143,8 +135,8 @@ impl Source {
         Cursor::new(self.head).chain(self.rest)
     }
 
-    /// All of it from the beginning as UTF-8, without a byte order mark.
-    pub(crate) fn into_reader(self) -> Result<impl BufRead, FileError> {
+    /// All of it from the beginning, without a byte order mark.
+    pub(crate) fn into_bytes(self) -> Result<impl BufRead, FileError> {
         if self.head.starts_with(&[0xff, 0xfe]) || self.head.starts_with(&[0xfe, 0xff]) {
             let told = "it is UTF-16 text; save it as UTF-8";
             return Err(FileError::new(FileErrorKind::Syntax, told).at_path(&self.path));
@@ -156,24 +148,23 @@ impl Source {
         let skipped = if self.head.starts_with(MARK) { 3 } else { 0 };
         let mut head = Cursor::new(self.head);
         head.set_position(skipped);
-        let text = Utf8::of(head.chain(self.rest), self.mended);
+        Ok(BufReader::with_capacity(64 * 1024, head.chain(self.rest)))
+    }
+
+    /// All of it from the beginning as UTF-8.
+    pub(crate) fn into_reader(self) -> Result<impl BufRead, FileError> {
+        let mended = self.mended();
+        let text = Utf8::of(self.into_bytes()?, mended);
         Ok(BufReader::with_capacity(64 * 1024, text))
     }
 
-    /// All of it as JSON.
-    pub(crate) fn into_json(self) -> Result<impl BufRead, FileError> {
-        let json = self.into_lenient()?;
-        Ok(BufReader::with_capacity(64 * 1024, json))
-    }
-
-    /// All of it as JSON whose lists are shorter without what is not JSON in them.
-    pub(crate) fn into_json_of_times(self) -> Result<impl Read, FileError> {
-        self.into_lenient().map(Lenient::shortening_lists)
-    }
-
-    fn into_lenient(self) -> Result<Lenient<impl BufRead>, FileError> {
-        let mended = self.mended();
-        Ok(Lenient::of(self.into_reader()?, mended))
+    /// All of it in memory.
+    pub(crate) fn into_memory(self) -> Result<Vec<u8>, FileError> {
+        let path = self.path.clone();
+        let mut bytes = Vec::new();
+        let read = self.into_bytes()?.read_to_end(&mut bytes);
+        read.map_err(|reason| FileError::io("cannot be read", &reason).at_path(&path))?;
+        Ok(bytes)
     }
 
     /// All of it as a text, for formats whose files are small.
@@ -187,5 +178,21 @@ impl Source {
             return Err(FileError::new(FileErrorKind::Value, told).at_path(&path));
         }
         Ok(text)
+    }
+}
+
+/// What was compressed. If it was cut off, the rest of it is missing.
+struct Packed<R>(R, Mended);
+
+impl<R: Read> Read for Packed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(buffer) {
+            Err(reason) if reason.kind() == io::ErrorKind::UnexpectedEof => {
+                let told = "the compressed file ends early; copy or measure again";
+                self.1.stop(FileError::new(FileErrorKind::Truncated, told));
+                Ok(0)
+            }
+            read => read,
+        }
     }
 }

@@ -78,6 +78,16 @@ impl Unit {
     }
 }
 
+/// The parts of a value with its unit, as in `1.5 ms` or `8GB/s`; no unit if there is none.
+pub(crate) fn value_and_unit(text: &str) -> (&str, &str) {
+    let letter = text.find(|each: char| each.is_alphabetic() && !matches!(each, 'e' | 'E'));
+    match letter {
+        // NaN and inf are numbers.
+        Some(at) if text.parse::<f64>().is_err() => (text[..at].trim(), &text[at..]),
+        _ => (text.trim(), ""),
+    }
+}
+
 /// Whether a figure of that name and unit is a rate, of which more is better. How fast
 /// memory is allocated is none: less work done allocates less.
 pub(crate) fn is_rate(name: &str, unit: &str) -> bool {

@@ -80,6 +80,8 @@ fn bytes_that_are_not_utf_8_and_control_characters_lose_no_event() {
     let notes = notes(&trace);
     assert!(notes[0].starts_with("line 1, column 26: "), "{notes:?}");
     assert!(notes[1].starts_with("line 1, column 29: "), "{notes:?}");
+    let half = read_bytes(r#"[{"ph": "X", "name": "a\ud83d", "ts": 0, "dur": 10}]"#);
+    assert_eq!(totals(&half), [total("a\u{fffd}", 1, 10.0)]);
     let lines = read_bytes(*b"goos: \xff\nBenchmarkA-8 100 12 ns/op\n");
     assert_eq!(lines.profile.operations.len(), 1);
 }
@@ -431,6 +433,17 @@ fn what_is_beside_the_times_may_have_any_shape() {
     // Null is as good as nothing.
     let null = r#"{"results": [{"command": "f", "exit_codes": null, "times": [1e-6, 2e-6]}]}"#;
     assert_eq!(notes(&read_bytes(null)), [""; 0]);
+}
+
+#[test]
+fn a_file_may_have_both_another_shape_and_what_json_does_not_have() {
+    let text = r#"{"machine_info": {}, "datetime": 17, "benchmarks": [
+        {"fullname": "f", "stats": {"data": [1e-6, NaN]}}]}"#;
+    let imported = read_bytes(text);
+    assert_eq!(totals(&imported), [total("f", 1, 1.0)]);
+    let notes = notes(&imported);
+    let found = |text: &str| notes.iter().any(|note| note.contains(text));
+    assert!(found("datetime") && found("\"NaN\""), "{notes:?}");
 }
 
 #[test]

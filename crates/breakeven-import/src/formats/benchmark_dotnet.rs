@@ -11,20 +11,17 @@
 //! Source: the manual of BenchmarkDotNet, "How it works" and "Jobs", and
 //! `JsonExporterBase.cs`.
 
-use std::collections::HashMap;
-
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::entries::Entries;
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::gather::{Gather, Gathered};
-use crate::json::{self, Number};
+use crate::json::{self, Entries, Number};
 use crate::machine;
+use crate::name::with_details;
 use crate::note::Notes;
-use crate::read::Options;
 use crate::source::Source;
 
 pub(crate) static IMPORTER: Importer = Importer {
@@ -117,16 +114,13 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             true => each.is("Result", "Result"),
             false => each.is("Actual", "MainTarget"),
         };
-        let mut runs: HashMap<i64, usize> = HashMap::new();
         for each in all.iter().filter(of_stage) {
-            let run = *runs
-                .entry(each.launch_index)
-                .or_insert_with(|| operation.new_run());
+            let run = operation.run_of(each.launch_index);
             operation.sample(run, each.nanoseconds.0 / each.operations.0);
         }
         let values = benchmark.statistics.iter();
         let mut values = values.flat_map(|statistics| &statistics.original_values);
-        if runs.is_empty() {
+        if operation.runs() == 0 {
             values.by_ref().for_each(|ns| operation.sample(0, ns.0));
         }
         benchmark.counters(operation);
@@ -163,11 +157,7 @@ fn named(benchmark: &Benchmark) -> String {
     let id = Some(id).filter(|id| !id.starts_with("Job-") && *id != "DefaultJob" && !id.is_empty());
     let settings = settings.trim_end_matches(')').split(", ");
     let settings = settings.filter(|each| !each.is_empty() && !each.contains("Count="));
-    let job: Vec<&str> = id.into_iter().chain(settings).collect();
-    match job.is_empty() {
-        true => name.clone(),
-        false => format!("{name} ({})", job.join(", ")),
-    }
+    with_details(name, " ", id.into_iter().chain(settings))
 }
 
 impl Benchmark {

@@ -15,11 +15,11 @@ use breakeven_profile::profile::{Environment, Profile};
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::gather::Gather;
 use crate::note::{Note, Notes};
-use crate::read::Options;
 use crate::source::Source;
+use crate::walk::ENDS_EARLY;
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "catch2",
@@ -87,9 +87,8 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             }
             Event::Eof if state.open.is_empty() => break None,
             Event::Eof => {
-                let told = "the file ends early; its writer was stopped or the copy is incomplete: copy or measure again";
                 let end = reader.buffer_position();
-                break Some(at(end, FileErrorKind::Truncated, told.to_owned()));
+                break Some(at(end, FileErrorKind::Truncated, ENDS_EARLY.to_owned()));
             }
             _ => Ok(()),
         };

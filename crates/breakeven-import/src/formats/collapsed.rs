@@ -1,6 +1,6 @@
 //! Collapsed stacks, as `perf` with `stackcollapse-perf`, inferno, py-spy's `--format raw`
 //! and this program write them: a line per call path, its frames parted by `;`, then a
-//! count. What the counts count, the file does not tell: `--unit` does. An operation is a
+//! count. What the counts count, the file does not say: `--unit` does. An operation is a
 //! frame, whose one sample is its time in the run; the file is one run.
 
 use std::collections::HashMap;
@@ -10,9 +10,8 @@ use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::Profile;
 
 use crate::folded::Folded;
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::note::{Notes, Skipped};
-use crate::read::Options;
 use crate::source::Source;
 
 pub(crate) static IMPORTER: Importer = Importer {
@@ -100,16 +99,17 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
 #[derive(Default)]
 struct Frames {
     names: Vec<String>,
-    numbers: HashMap<String, usize>,
+    numbers: HashMap<String, u32>,
 }
 
 impl Frames {
-    fn number(&mut self, name: &str) -> usize {
+    fn number(&mut self, name: &str) -> u32 {
         if let Some(known) = self.numbers.get(name) {
             return *known;
         }
-        self.numbers.insert(name.to_owned(), self.names.len());
+        let number = self.names.len() as u32;
+        self.numbers.insert(name.to_owned(), number);
         self.names.push(name.to_owned());
-        self.names.len() - 1
+        number
     }
 }

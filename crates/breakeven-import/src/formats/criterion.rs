@@ -18,11 +18,10 @@ use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
 
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::gather::{Gather, Gathered};
 use crate::json::{self, Number};
-use crate::note::{Note, Notes};
-use crate::read::Options;
+use crate::note::Notes;
 use crate::source::Source;
 
 pub(crate) static IMPORTER: Importer = Importer {
@@ -192,8 +191,7 @@ fn samples(source: Source, operation: &mut Gathered) -> Result<(), FileError> {
 
 fn estimate(source: Source, operation: &mut Gathered, notes: &mut Notes) -> Result<(), FileError> {
     let estimates: Estimates = json::read(source)?;
-    operation.sample(0, estimates.median.point_estimate.0);
-    notes.add(Note::SummaryOnly { figure: "median" });
+    operation.summary(0, estimates.median.point_estimate.0, "median", notes);
     Ok(())
 }
 

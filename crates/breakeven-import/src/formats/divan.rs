@@ -11,17 +11,14 @@
 //!
 //! Source: divan's documentation, and its `src/tree_painter.rs`.
 
-use std::collections::HashMap;
-
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Profile};
 
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::gather::{Gather, Gathered};
-use crate::note::{Note, Notes};
-use crate::read::Options;
+use crate::note::Notes;
 use crate::source::Source;
-use crate::unit::Unit;
+use crate::unit::{Unit, value_and_unit};
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "divan",
@@ -37,7 +34,6 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     let text = source.into_text()?;
     let mut gather = Gather::default();
     let mut path: Vec<String> = Vec::new();
-    let mut paths: HashMap<String, usize> = HashMap::new();
     let (mut table, mut ignored) = (0, 0);
     // The operation and run that lines below it count for, and what they count.
     let (mut measured, mut counted): (Option<(String, usize)>, _) = (None, String::new());
@@ -71,15 +67,9 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
                 path.push(row.name);
                 let name = path.join("::");
                 let operation = gather.operation(&name);
-                // A path that is there twice in one table is measured by one process.
-                let is_again = paths.insert(name.clone(), table) == Some(table);
-                let run = match is_again {
-                    true => operation.runs().saturating_sub(1),
-                    false => operation.new_run(),
-                };
-                operation.sample(run, ns);
+                let run = operation.run_of(table);
+                operation.summary(run, ns, "median", notes);
                 measured = Some((name, run));
-                notes.add(Note::SummaryOnly { figure: "median" });
             }
         }
     }
@@ -153,24 +143,18 @@ fn count(line: &str, counted: &mut String, operation: &mut Gathered, run: usize)
     if let Some(what) = first.strip_suffix(':') {
         what.clone_into(counted);
     } else if let Some((value, unit)) = scaled(median) {
-        match (counted.as_str(), unit) {
-            ("max alloc", "B") => operation.memory(run, value),
-            ("alloc", "") => operation.per_call(run, value, "allocs/op"),
-            (what, unit) => {
-                let name = match (what, unit) {
-                    ("", _) => "throughput".to_owned(),
-                    (what, "") => what.to_owned(),
-                    (what, _) => format!("{what} bytes"),
-                };
-                operation.counter(run, &name, unit, value);
-            }
-        }
+        let name = match (counted.as_str(), unit) {
+            ("", _) => "throughput".to_owned(),
+            (what, "") => what.to_owned(),
+            (what, _) => format!("{what} bytes"),
+        };
+        operation.figure(run, &name, unit, value);
     }
 }
 
 /// A value such as `8.3 GB/s` without the prefix of its unit.
 fn scaled(text: &str) -> Option<(f64, &str)> {
-    let (value, unit) = text.split_once(' ').unwrap_or((text, ""));
+    let (value, unit) = value_and_unit(text);
     let value: f64 = value.parse().ok()?;
     let prefixes = ['K', 'M', 'G', 'T', 'P'].into_iter().zip(1..);
     let found = prefixes.filter_map(|(prefix, power)| Some((unit.strip_prefix(prefix)?, power)));
@@ -184,7 +168,7 @@ fn scaled(text: &str) -> Option<(f64, &str)> {
 }
 
 fn time(text: &str) -> Option<f64> {
-    let (value, unit) = text.split_once(' ')?;
+    let (value, unit) = value_and_unit(text);
     let value: f64 = value.parse().ok()?;
     Some(Unit::named(unit)?.ns(value))
 }

@@ -17,16 +17,13 @@ use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
 
-use crate::entries::Entries;
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::gather::Gather;
-use crate::history::Entry;
-use crate::json::{self, Number};
+use crate::json::{self, Entries, Number};
 use crate::machine;
-use crate::note::{Note, Notes};
-use crate::read::Options;
+use crate::note::{Entry, Note, Notes};
 use crate::source::Source;
-use crate::unit::Unit;
+use crate::unit::{Unit, value_and_unit};
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "github-action-benchmark",
@@ -148,11 +145,11 @@ fn profile(group: &Group<'_>, notes: &mut Notes) -> Result<Profile, FileError> {
                     operation.sample(0, unit.ns(bench.value.0));
                 }
                 Some(_) => {}
-                None => operation.per_call(0, bench.value.0, unit),
+                None => operation.figure(0, unit, unit, bench.value.0),
             }
-            for (value, unit) in figures.filter_map(|figure| figure.split_once(' ')) {
+            for (value, unit) in figures.map(value_and_unit) {
                 if let Ok(value) = value.parse() {
-                    operation.per_call(0, value, unit);
+                    operation.figure(0, unit, unit, value);
                 }
             }
         }

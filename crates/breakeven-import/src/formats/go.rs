@@ -1,5 +1,5 @@
 //! The text of `go test -bench`, or its events (`go test -json`). A test binary's process
-//! is a run, told by the lines around its results (`goos:`, `pkg:`, `PASS`), and a line is
+//! is a run, known by the lines around its results (`goos:`, `pkg:`, `PASS`), and a line is
 //! a sample, the mean time of `b.N` iterations.
 //!
 //! The lines of `-count N` share a process, and so the layout of memory, the seeds of maps
@@ -28,14 +28,13 @@ use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::gather::Gather;
 use crate::lenient;
 use crate::machine;
 use crate::mended::Mended;
 use crate::name::with_parameters;
 use crate::note::{Note, Notes};
-use crate::read::Options;
 use crate::source::Source;
 use crate::unit::Unit;
 
@@ -106,9 +105,8 @@ struct State {
     package: String,
     /// Configuration beside the machine's.
     configuration: BTreeMap<String, Value>,
-    /// Processes until now, and the one that each operation was measured in last.
+    /// Processes until now.
     process: usize,
-    measured_in: HashMap<String, usize>,
     repeated: bool,
     /// The processors of the last result: names of failures do not have them.
     processors: Option<u64>,
@@ -281,19 +279,15 @@ impl State {
             let place = format!("{operation}, line {number}");
             return notes.leave_out("result(s)", "they have no time per operation", &place);
         };
-        let is_same =
-            self.measured_in.insert(operation.clone(), self.process) == Some(self.process);
-        self.repeated |= is_same;
         let operation = self.gather.operation(&operation);
         operation.attribute("gomaxprocs", self.processors.unwrap_or(1));
-        let run = match is_same {
-            true => operation.runs().saturating_sub(1),
-            false => operation.new_run(),
-        };
+        let known = operation.runs();
+        let run = operation.run_of(self.process);
+        self.repeated |= run < known;
         operation.sample(run, ns);
         for (place, (value, unit)) in values.iter().enumerate() {
             if Some(place) != at {
-                operation.per_call(run, *value, unit);
+                operation.figure(run, unit, unit, *value);
             }
         }
     }

@@ -19,13 +19,11 @@ use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::entries::Entries;
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::gather::{Gather, Gathered};
-use crate::json::{self, Number};
+use crate::json::{self, Entries, Number};
 use crate::machine;
 use crate::note::{Note, Notes};
-use crate::read::Options;
 use crate::source::Source;
 use crate::unit::Unit;
 
@@ -98,19 +96,8 @@ impl Row {
         let counted = self.other.iter();
         let counted = counted.filter(|(name, _)| !SETTINGS.contains(&name.as_str()));
         for (name, value) in counted.filter_map(|(name, value)| Some((name, value.as_f64()?))) {
-            match name.as_str() {
-                "max_bytes_used" => operation.memory(0, value),
-                "allocs_per_iter" => operation.per_call(0, value, "allocs/op"),
-                name => {
-                    let unit = match name {
-                        "cpu_time" => self.unit(),
-                        "bytes_per_second" => "B/s",
-                        "items_per_second" => "1/s",
-                        _ => "",
-                    };
-                    operation.counter(0, name, unit, value);
-                }
-            }
+            let unit = if name == "cpu_time" { self.unit() } else { "" };
+            operation.figure(0, name, unit, value);
         }
     }
 }
@@ -188,9 +175,8 @@ fn summaries(aggregates: &[Row], gather: &mut Gather, notes: &mut Notes) {
                 && told(row, figure)
             {
                 let operation = gather.operation(&name);
-                operation.sample(0, ns);
+                operation.summary(0, ns, figure, notes);
                 row.counters(operation);
-                notes.add(Note::SummaryOnly { figure });
             }
         }
     }

@@ -12,13 +12,11 @@ use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::entries::Entries;
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::gather::Gather;
-use crate::json::{self, Number};
+use crate::json::{self, Entries, Number};
 use crate::name::with_parameters;
-use crate::note::{Note, Notes};
-use crate::read::Options;
+use crate::note::Notes;
 use crate::source::Source;
 
 pub(crate) static IMPORTER: Importer = Importer {
@@ -78,8 +76,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
                 }
             }
             (None, Some(median)) if failed.is_empty() => {
-                operation.sample(0, median.0 * 1e9);
-                notes.add(Note::SummaryOnly { figure: "median" });
+                operation.summary(0, median.0 * 1e9, "median", notes);
             }
             _ => {}
         }

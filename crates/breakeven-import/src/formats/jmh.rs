@@ -18,13 +18,11 @@ use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::entries::Entries;
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::gather::{Gather, Gathered};
-use crate::json::{self, Number};
-use crate::name::with_parameters;
-use crate::note::{Note, Notes};
-use crate::read::Options;
+use crate::json::{self, Entries, Number};
+use crate::name::{with_details, with_parameters};
+use crate::note::Notes;
 use crate::source::Source;
 use crate::unit::Unit;
 
@@ -116,11 +114,7 @@ fn named(benchmark: &Benchmark, method: &str) -> String {
     let threads = benchmark.threads.filter(|threads| *threads != 1);
     let threads = threads.map(|threads| format!("{threads} threads"));
     let mode = Some(benchmark.mode.clone()).filter(|mode| !mode.is_empty());
-    let how: Vec<String> = mode.into_iter().chain(threads).collect();
-    match how.is_empty() {
-        true => name,
-        false => format!("{name} ({})", how.join(", ")),
-    }
+    with_details(&name, " ", mode.into_iter().chain(threads))
 }
 
 impl Metric {
@@ -130,12 +124,7 @@ impl Metric {
         let scores = forks.flat_map(|(run, scores)| scores.iter().map(move |score| (run, score)));
         let score = self.score.iter().map(|score| (0, score));
         for (run, score) in scores.chain(score.filter(|_| self.scores.is_empty())) {
-            match name {
-                "gc.alloc.rate.norm" => operation.memory(run, score.0),
-                name => {
-                    operation.counter(run, name, &self.unit, score.0);
-                }
-            }
+            operation.figure(run, name, &self.unit, score.0);
         }
     }
 
@@ -161,8 +150,7 @@ impl Metric {
         let is_empty = self.scores.is_empty() && self.histograms.is_empty();
         if let (true, Some(score)) = (is_empty, self.score) {
             let run = operation.new_run();
-            operation.sample(run, unit.ns(score.0));
-            notes.add(Note::SummaryOnly { figure: "score" });
+            operation.summary(run, unit.ns(score.0), "score", notes);
         }
         not_kept
     }

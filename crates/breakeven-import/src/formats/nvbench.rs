@@ -12,12 +12,11 @@ use breakeven_profile::profile::{Environment, Gpu, Profile};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::entries::Entries;
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::gather::{Gather, Gathered};
-use crate::json;
-use crate::note::{Note, Notes};
-use crate::read::Options;
+use crate::json::{self, Entries};
+use crate::name::plain;
+use crate::note::Notes;
 use crate::source::Source;
 
 pub(crate) static IMPORTER: Importer = Importer {
@@ -158,11 +157,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
 fn name(benchmark: &Benchmark, state: &State) -> String {
     let mut name = benchmark.name.clone();
     for axis in state.axis_values.iter().flatten() {
-        let value = match &axis.value {
-            Value::String(text) => text.clone(),
-            value => value.to_string(),
-        };
-        name.extend([" ", &axis.name, "=", &value]);
+        name.extend([" ", &axis.name, "=", &plain(&axis.value)]);
     }
     name
 }
@@ -185,8 +180,7 @@ fn samples(
         }
     }
     if let Some(mean) = state.number(MEAN, "value") {
-        operation.sample(0, mean * 1e9);
-        notes.add(Note::SummaryOnly { figure: "mean" });
+        operation.summary(0, mean * 1e9, "mean", notes);
     }
     Ok(())
 }

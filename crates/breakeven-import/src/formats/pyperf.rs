@@ -10,13 +10,11 @@ use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::entries::Entries;
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::gather::Gather;
-use crate::json::{self, Number};
+use crate::json::{self, Entries, Number};
 use crate::machine;
 use crate::note::Notes;
-use crate::read::Options;
 use crate::source::Source;
 
 pub(crate) static IMPORTER: Importer = Importer {

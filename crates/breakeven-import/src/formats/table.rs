@@ -1,27 +1,26 @@
 //! A CSV file or JSON lines of any writer, whose columns the caller names
-//! ([`Columns`]). A row is a sample. The column for runs tells which rows are of one
+//! ([`Columns`]). A row is a sample. The column for runs says which rows are of one
 //! process; without it a file is one run.
 //!
-//! What stands between the columns (a comma, a semicolon or a tab) is told by the first
+//! What stands between the columns (a comma, a semicolon or a tab) is known by the first
 //! line, which has their names. A row that cannot be read is left out and counted.
 
 use std::collections::HashMap;
 use std::io::BufRead;
-use std::path::Path;
 
 use breakeven_profile::file::{FileError, FileErrorKind, in_words};
 use breakeven_profile::profile::{Environment, Profile};
+use serde_json::{Map, Value};
 
 use crate::columns::Columns;
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
 use crate::gather::Gather;
 use crate::lenient;
 use crate::mended::Mended;
-use crate::name::one_line;
+use crate::name::{one_line, plain};
 use crate::note::Notes;
-use crate::read::Options;
 use crate::source::Source;
-use crate::unit::Unit;
+use crate::unit::{Unit, value_and_unit};
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "table",
@@ -35,12 +34,16 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
         let told = "which column is what? name the columns, as in name=…,time=…,unit=ms";
         return Err(FileError::new(FileErrorKind::Value, told));
     };
-    let path = source.path().to_owned();
-    let is_json = source.lines().find(|line| !line.trim().is_empty());
-    let is_json = is_json.is_some_and(|line| line.trim_start().starts_with('{'));
-    let mut table = Table::of(columns);
+    let first = source.lines().find(|line| !line.trim().is_empty());
+    let is_json = first.is_some_and(|line| line.trim_start().starts_with('{'));
+    let mut table = Table {
+        columns,
+        unit: columns.unit.as_deref().and_then(Unit::named),
+        gather: Gather::default(),
+        wrong: None,
+    };
     match is_json {
-        true => table.read_json(source, &path, notes)?,
+        true => table.read_json(source, notes)?,
         false => table.read_csv(source, notes)?,
     }
     let profile = table.gather.profile(Environment::default(), notes);
@@ -58,53 +61,27 @@ struct Table<'c> {
     /// The one unit of all times, where it is no column.
     unit: Option<Unit>,
     gather: Gather,
-    /// By operation and what tells the run.
-    runs: HashMap<[Option<String>; 4], usize>,
-    mended: Mended,
     /// The first row that could not be read.
     wrong: Option<FileError>,
 }
 
-/// The cells of a row that are named.
-#[derive(Default)]
-struct Row {
-    name: String,
-    time: String,
-    unit: Option<String>,
-    run: Option<String>,
-    device: Option<String>,
-    size: Option<String>,
-}
-
-/// What is wrong in a row, and in which column.
-struct Wrong {
-    column: String,
-    message: String,
-}
-
 impl<'c> Table<'c> {
-    fn of(columns: &'c Columns) -> Self {
-        Self {
-            columns,
-            unit: columns.unit.as_deref().and_then(Unit::named),
-            gather: Gather::default(),
-            runs: HashMap::new(),
-            mended: Mended::default(),
-            wrong: None,
-        }
-    }
-
-    /// The named columns, in the order of a row's cells.
-    fn named(&self) -> [Option<&'c str>; 6] {
-        let columns = self.columns;
-        [
-            Some(columns.name.as_str()),
-            Some(columns.time.as_str()),
-            columns.unit.as_deref().filter(|_| self.unit.is_none()),
-            columns.run.as_deref(),
-            columns.device.as_deref(),
-            columns.size.as_deref(),
-        ]
+    /// The columns that the file must have.
+    fn named(&self) -> impl Iterator<Item = &'c str> + use<'c> {
+        let Columns {
+            name,
+            time,
+            unit,
+            run,
+            device,
+            size,
+        } = self.columns;
+        let unit = unit.as_ref().filter(|_| self.unit.is_none());
+        let optional = [unit, run.as_ref(), device.as_ref(), size.as_ref()];
+        let all = [name, time]
+            .into_iter()
+            .chain(optional.into_iter().flatten());
+        all.map(String::as_str)
     }
 
     fn read_csv(&mut self, source: Source, notes: &mut Notes) -> Result<(), FileError> {
@@ -113,28 +90,36 @@ impl<'c> Table<'c> {
             .delimiter(separator)
             .trim(csv::Trim::All)
             .from_reader(source.into_reader()?);
-        let head = reader
-            .headers()
-            .map_err(|error| unreadable(&error))?
-            .clone();
-        let mut places = [None; 6];
-        for (place, column) in places.iter_mut().zip(self.named()) {
-            *place = column.map(|column| position(&head, column)).transpose()?;
+        let head = reader.headers().map_err(|error| unreadable(&error))?;
+        let mut places = HashMap::new();
+        for column in self.named() {
+            places.insert(column, position(head, column)?);
         }
         let mut record = csv::StringRecord::new();
         loop {
             let read = match reader.read_record(&mut record) {
                 Ok(false) => return Ok(()),
                 Ok(true) => {
-                    let cell = |at: usize| Some(record.get(places[at]?)?.to_owned());
-                    let line = record.position().map_or(0, csv::Position::line);
-                    self.add(row(cell), line)
+                    let cell = |column: &str| Some(record.get(*places.get(column)?)?.to_owned());
+                    self.add(cell, record.position().map_or(0, csv::Position::line))
                 }
                 Err(error) if error.is_io_error() => return Err(unreadable(&error)),
                 Err(error) => Err(unreadable(&error)),
             };
             self.note(read, notes);
         }
+    }
+
+    fn read_json(&mut self, source: Source, notes: &mut Notes) -> Result<(), FileError> {
+        let mended = source.mended();
+        for (number, line) in (1..).zip(source.into_reader()?.lines()) {
+            let line = line.map_err(|reason| FileError::io("cannot be read", &reason))?;
+            if !line.trim().is_empty() {
+                let read = self.read_object(&line, number, &mended);
+                self.note(read, notes);
+            }
+        }
+        Ok(())
     }
 
     /// Leaves out a row that cannot be read.
@@ -145,130 +130,90 @@ impl<'c> Table<'c> {
         }
     }
 
-    fn read_json(
-        &mut self,
-        source: Source,
-        path: &Path,
-        notes: &mut Notes,
-    ) -> Result<(), FileError> {
-        self.mended = source.mended();
-        for (number, line) in (1..).zip(source.into_reader()?.lines()) {
-            let line =
-                line.map_err(|reason| FileError::io("cannot be read", &reason).at_path(path))?;
-            if line.trim().is_empty() {
-                continue;
-            }
-            let read = self.read_object(&line, number);
-            self.note(read, notes);
-        }
-        Ok(())
-    }
-
-    fn read_object(&mut self, line: &str, number: usize) -> Result<(), FileError> {
-        let object: serde_json::Map<String, serde_json::Value> =
-            lenient::line(line, number, &self.mended).map_err(|error| {
-                let told = format!(
-                    "the line is not a JSON object: {}",
-                    in_words(&error.to_string())
-                );
-                FileError::new(FileErrorKind::Syntax, told).at_position(number, error.column())
-            })?;
-        let named = self.named();
-        let mut missing = (named.into_iter().flatten()).filter(|name| !object.contains_key(*name));
+    fn read_object(&mut self, line: &str, number: usize, mended: &Mended) -> Result<(), FileError> {
+        let object: Map<String, Value> = lenient::line(line, number, mended).map_err(|error| {
+            let reason = in_words(&error.to_string());
+            let told = format!("the line is not a JSON object: {reason}");
+            FileError::new(FileErrorKind::Syntax, told).at_position(number, error.column())
+        })?;
+        let mut missing = self.named().filter(|name| !object.contains_key(*name));
         // A line without a value is a gap; one without any of them is no row.
         if let Some(column) = missing.find(|name| *name == self.columns.name || number == 1) {
             let there: Vec<&str> = object.keys().map(String::as_str).collect();
             return Err(no_column(column, &there).at_position(number, 1));
         }
-        let cell = |at: usize| match object.get(named[at]?)? {
-            serde_json::Value::Null => None,
-            serde_json::Value::String(text) => Some(text.clone()),
-            other => Some(other.to_string()),
-        };
-        self.add(row(cell), number as u64)
+        let cell = |column: &str| Some(plain(object.get(column).filter(|cell| !cell.is_null())?));
+        self.add(cell, number as u64)
     }
 
-    fn add(&mut self, row: Row, line: u64) -> Result<(), FileError> {
-        let named = |wrong: Wrong| wrong.at(&row.name, line);
-        let size = row.size.as_deref().filter(|size| !size.is_empty());
-        let size = size
-            .map(|text| self.size(text))
-            .transpose()
-            .map_err(named)?;
-        let ns = self.ns(&row).map_err(named)?;
-        let device = row.device.filter(|device| !device.is_empty());
-        let device = device.as_deref().unwrap_or("cpu");
-        let operation = self.gather.on(&row.name, device, size);
-        let process = [
-            Some(row.name),
-            Some(device.to_owned()),
-            size.map(|size| size.to_string()),
-            row.run,
-        ];
-        let run = self.runs.entry(process);
-        let run = *run.or_insert_with(|| operation.new_run());
+    /// Takes a row by its cells.
+    fn add(&mut self, cell: impl Fn(&str) -> Option<String>, line: u64) -> Result<(), FileError> {
+        let columns = self.columns;
+        let optional = |column: &Option<String>| column.as_deref().and_then(&cell);
+        let name = cell(&columns.name).unwrap_or_default();
+        let wrong = |column: &str, message: String| {
+            let line = usize::try_from(line).unwrap_or(usize::MAX);
+            let told = format!("{}: {message}", one_line(&name));
+            let told = FileError::new(FileErrorKind::Value, told);
+            told.at_position(line, 1).at_place(column)
+        };
+        let size = optional(&columns.size).filter(|text| !text.is_empty());
+        let size = size.map(|text| {
+            let told = || format!("\"{}\" is not a size; give a whole number", one_line(&text));
+            let column = columns.size.as_deref().unwrap_or_default();
+            text.parse().map_err(|_| wrong(column, told()))
+        });
+        let size = size.transpose()?;
+        let unit = match self.unit {
+            None => optional(&columns.unit).map(|told| {
+                let column = columns.unit.as_deref().unwrap_or_default();
+                let told = told.as_str();
+                Unit::named(told)
+                    .ok_or_else(|| wrong(column, no_unit(told, ", such as ms or ops/s")))
+            }),
+            unit => unit.map(Ok),
+        };
+        let time = cell(&columns.time).unwrap_or_default();
+        let ns = ns(&time, unit.transpose()?).map_err(|told| wrong(&columns.time, told))?;
+        let device = optional(&columns.device).filter(|device| !device.is_empty());
+        let operation = (self.gather).on(&name, device.as_deref().unwrap_or("cpu"), size);
+        let run = operation.run_of(optional(&columns.run).unwrap_or_default());
         operation.sample(run, ns);
         Ok(())
     }
+}
 
-    fn size(&self, text: &str) -> Result<u64, Wrong> {
-        text.parse().map_err(|_| Wrong {
-            column: self.columns.size.clone().unwrap_or_default(),
-            message: format!("\"{}\" is not a size; give a whole number", one_line(text)),
-        })
+/// A time in a unit, or with one of its own.
+fn ns(text: &str, unit: Option<Unit>) -> Result<f64, String> {
+    if text.is_empty() {
+        return Err("the row has no time".to_owned());
     }
+    let (value, own) = value_and_unit(text);
+    let value = number(value).ok_or_else(|| {
+        format!(
+            "\"{}\" is not a number; write decimals behind a point, and nothing between thousands",
+            one_line(text)
+        )
+    })?;
+    match (unit, own) {
+        (Some(unit), "") => Ok(unit.ns(value)),
+        (Some(_), own) => Err(format!(
+            "the value has a unit of its own, \"{}\"; leave out unit=",
+            one_line(own)
+        )),
+        (None, "") => Err(format!("{text} has no unit; add unit=ms, or unit=COLUMN")),
+        (None, own) => match Unit::named(own) {
+            Some(unit) => Ok(unit.ns(value)),
+            None => Err(no_unit(own, "")),
+        },
+    }
+}
 
-    fn ns(&self, row: &Row) -> Result<f64, Wrong> {
-        let wrong = |message: String| Wrong {
-            column: self.columns.time.clone(),
-            message,
-        };
-        let text = row.time.as_str();
-        if text.is_empty() {
-            return Err(wrong("the row has no time".to_owned()));
-        }
-        let begin_of_unit =
-            text.find(|each: char| each.is_alphabetic() && !matches!(each, 'e' | 'E'));
-        let (value, own) = match begin_of_unit {
-            // NaN and inf are numbers.
-            Some(at) if text.parse::<f64>().is_err() => text.split_at(at),
-            _ => (text, ""),
-        };
-        let value = number(value.trim()).ok_or_else(|| {
-            let text = one_line(text);
-            wrong(format!(
-                "\"{text}\" is not a number; write decimals behind a point, and nothing between \
-                 thousands"
-            ))
-        })?;
-        let unit = match (self.unit, &row.unit) {
-            (Some(unit), _) => Some(unit),
-            (None, Some(told)) => Some(Unit::named(told).ok_or_else(|| Wrong {
-                column: self.columns.unit.clone().unwrap_or_default(),
-                message: format!(
-                    "\"{}\" is not a unit of time or rate, such as ms or ops/s",
-                    one_line(told)
-                ),
-            })?),
-            (None, None) => None,
-        };
-        match (unit, own) {
-            (Some(unit), "") => Ok(unit.ns(value)),
-            (Some(_), own) => Err(wrong(format!(
-                "the value has a unit of its own, \"{}\"; leave out unit=",
-                one_line(own)
-            ))),
-            (None, "") => Err(wrong(format!(
-                "{text} has no unit; add unit=ms, or unit=COLUMN"
-            ))),
-            (None, own) => Unit::named(own).map(|unit| unit.ns(value)).ok_or_else(|| {
-                wrong(format!(
-                    "\"{}\" is not a unit of time or rate",
-                    one_line(own)
-                ))
-            }),
-        }
-    }
+fn no_unit(text: &str, example: &str) -> String {
+    format!(
+        "\"{}\" is not a unit of time or rate{example}",
+        one_line(text)
+    )
 }
 
 /// A number, also with commas between its thousands: `1,234.5`. Of a single comma without
@@ -281,27 +226,6 @@ fn number(text: &str) -> Option<f64> {
     match is_sure && is_grouped && !fraction.contains(',') {
         true => text.replace(',', "").parse().ok(),
         false => text.parse().ok(),
-    }
-}
-
-/// The row from its cells.
-fn row(cell: impl Fn(usize) -> Option<String>) -> Row {
-    Row {
-        name: cell(0).unwrap_or_default(),
-        time: cell(1).unwrap_or_default(),
-        unit: cell(2),
-        run: cell(3),
-        device: cell(4),
-        size: cell(5),
-    }
-}
-
-impl Wrong {
-    fn at(self, name: &str, line: u64) -> FileError {
-        let line = usize::try_from(line).unwrap_or(usize::MAX);
-        let told = format!("{}: {}", one_line(name), self.message);
-        let told = FileError::new(FileErrorKind::Value, told);
-        told.at_position(line, 1).at_place(self.column)
     }
 }
 

@@ -3,29 +3,27 @@
 
 use std::collections::HashMap;
 
-use breakeven_profile::file::{FileError, FileErrorKind};
+use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Profile, Timeline, TimelineEvent};
 
+use crate::gather::{Gather, LaunchFacts, MOST_NS, Own};
 use crate::note::Notes;
 
 mod launches;
 mod nesting;
-mod operations;
 mod recent;
 mod spans;
 mod work;
 
 pub(crate) use launches::Correlation;
-pub(crate) use operations::LaunchFacts;
 pub(crate) use work::{FILL, Work};
 
 use launches::Related;
 use nesting::Nesting;
-use operations::Operations;
 use recent::{Newest, Recent};
 use work::DeviceWork;
 
-/// Threads and streams that are told apart.
+/// Threads and streams that are kept apart.
 const TRACKS: usize = 1 << 16;
 
 /// Devices whose activity is followed.
@@ -61,10 +59,24 @@ impl When {
     }
 }
 
+/// What a GPU did.
+pub(crate) struct Activity<'a> {
+    pub(crate) name: &'a str,
+    /// What the tracer calls its kind.
+    pub(crate) category: &'a str,
+    pub(crate) device: u64,
+    pub(crate) stream: Option<u64>,
+    pub(crate) when: When,
+    /// `None` for a range of the program, which does nothing itself.
+    pub(crate) work: Option<Work>,
+    /// What launched it.
+    pub(crate) id: Option<Correlation>,
+    pub(crate) facts: LaunchFacts,
+}
+
 /// A trace while it is read.
-#[derive(Default)]
 pub(crate) struct Trace {
-    pub(crate) operations: Operations,
+    pub(crate) operations: Gather,
     tracks: Vec<String>,
     by_label: HashMap<String, u32>,
     streams: HashMap<(u64, Option<u64>), (u32, u32)>,
@@ -74,6 +86,23 @@ pub(crate) struct Trace {
     work: HashMap<u32, DeviceWork>,
     other_devices: u64,
     begin: Option<i64>,
+}
+
+impl Default for Trace {
+    fn default() -> Self {
+        Self {
+            operations: Gather::of_trace(),
+            tracks: Vec::new(),
+            by_label: HashMap::new(),
+            streams: HashMap::new(),
+            nesting: Nesting::default(),
+            newest: Newest::default(),
+            related: Related::default(),
+            work: HashMap::new(),
+            other_devices: 0,
+            begin: None,
+        }
+    }
 }
 
 impl Trace {
@@ -103,7 +132,7 @@ impl Trace {
     }
 
     /// The numbers of a GPU, as a device and as the track of one of its streams.
-    pub(crate) fn stream(&mut self, backend: &str, device: u64, stream: Option<u64>) -> (u32, u32) {
+    fn stream(&mut self, backend: &str, device: u64, stream: Option<u64>) -> (u32, u32) {
         if let Some(known) = self.streams.get(&(device, stream)) {
             return *known;
         }
@@ -132,12 +161,11 @@ impl Trace {
     /// A call of a thread, which others of the thread may be inside of.
     pub(crate) fn call(&mut self, operation: u32, track: u32, when: When) {
         if self.event(operation, track, when) {
-            let length = self.operations.name_of(operation).len();
-            (self.nesting).add(operation, length, track, when.start, when.end());
+            (self.nesting).add(operation, track, when.start, when.end());
         }
     }
 
-    /// A call that launches work on a device; also tell it as a [`call`](Self::call).
+    /// A call that launches work on a device; it must also be added as a [`call`](Self::call).
     pub(crate) fn launch(&mut self, id: Correlation, when: When) {
         self.related.call(id, when.start, when.duration);
     }
@@ -147,34 +175,36 @@ impl Trace {
         self.event(operation, track, when);
     }
 
-    /// What the device of the operation did, on a stream.
-    pub(crate) fn work(
-        &mut self,
-        operation: u32,
-        track: u32,
-        when: When,
-        work: Work,
-        stream: Option<u64>,
-        id: Option<Correlation>,
-    ) {
+    /// Takes what a GPU did; `backend` is how its id begins.
+    pub(crate) fn activity(&mut self, backend: &str, activity: &Activity<'_>) {
+        let Activity { when, stream, .. } = *activity;
+        let (device, track) = self.stream(backend, activity.device, stream);
+        let operation = (self.operations).number(activity.name, device, activity.category);
+        let told = self.operations.get_mut(operation);
+        told.add_facts(&activity.facts);
+        let Some(work) = activity.work else {
+            told.mark_range();
+            return self.range(operation, track, when);
+        };
         if !self.event(operation, track, when) {
             return;
         }
-        let device = self.operations.device_of(operation);
         if self.work.len() >= DEVICES && !self.work.contains_key(&device) {
             self.other_devices += 1;
             return;
         }
         let known = self.work.entry(device).or_insert_with(DeviceWork::new);
         known.add(work, stream, when.start, when.end());
-        if let (Some(id), Work::Compute | Work::Communication) = (id, work) {
+        if let (Some(id), Work::Compute | Work::Communication) = (activity.id, work) {
             (self.related).kernel(id, device, when.start, when.duration);
         }
     }
 
     /// Takes a sample and the event; false for what is no time.
     fn event(&mut self, operation: u32, track: u32, when: When) -> bool {
-        if !self.operations.sample(operation, 0, when.duration as f64) {
+        let ns = when.duration as f64;
+        self.operations.get_mut(operation).sample(0, ns);
+        if ns > MOST_NS {
             return false;
         }
         self.begin = Some(self.begin.map_or(when.start, |begin| begin.min(when.start)));
@@ -187,33 +217,37 @@ impl Trace {
         true
     }
 
-    /// The profile of all that was told.
+    /// The profile of all that was added.
     pub(crate) fn profile(
         self,
         environment: Environment,
         notes: &mut Notes,
     ) -> Result<Profile, FileError> {
-        let operations = self.operations;
-        let name = |operation| operations.name_of(operation).to_owned();
+        let mut operations = self.operations;
+        let name = |operation| &*operations.get(operation).told.name;
         let (own, stacks) = self.nesting.finish(name, notes);
+        for (operation, own) in own {
+            operations.get_mut(operation).own = Some(Own {
+                ns: Some(own.ns as f64),
+                nested: own.nested,
+            });
+        }
         let begin = self.begin.unwrap_or_default();
         let (mut events, mut dropped) = self.newest.into_events();
         let all = events.len();
         events.retain(|event| event.start.abs_diff(begin) <= FARTHEST_NS);
         dropped += (all - events.len()) as u64;
         let mut room = TIMELINE_BYTES;
-        let bytes = |event: &Recent| operations.name_of(event.operation).len();
+        let told = |event: &Recent| &operations.get(event.operation).told;
         let kept = (events.iter().rev()).take_while(|event| {
-            room = room.saturating_sub(bytes(event));
+            room = room.saturating_sub(told(event).name.len());
             room > 0
         });
         let older = events.len() - kept.count();
         dropped += events.drain(..older).len() as u64;
         let event = |event: &Recent| TimelineEvent {
-            name: operations.name_of(event.operation).to_owned(),
-            device: Some(operations.device_name_of(event.operation))
-                .filter(|device| *device != "cpu")
-                .map(str::to_owned),
+            name: told(event).name.clone(),
+            device: Some(told(event).device.clone()).filter(|device| device != "cpu"),
             thread: u64::from(event.track),
             start_ns: event.start.abs_diff(begin),
             duration_ns: event.duration,
@@ -242,14 +276,10 @@ impl Trace {
             "activity(s)",
             format!("in no busy time: the trace has more than {DEVICES} devices"),
         );
-        let operations = operations.into_operations(&own, notes);
+        let operations = operations.ranked(notes);
         if operations.is_empty() {
-            let why = match notes.why_nothing_is_left() {
-                Some(note) => note.to_string(),
-                None => "look whether anything ran while it was taken".to_owned(),
-            };
-            let told = format!("the trace holds no times; {why}");
-            return Err(FileError::new(FileErrorKind::Empty, told));
+            let told = "the trace holds no times; look whether anything ran while it was taken";
+            return Err(notes.nothing(told));
         }
         Ok(Profile {
             environment,

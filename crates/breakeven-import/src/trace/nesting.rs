@@ -10,15 +10,10 @@ use std::collections::HashMap;
 use breakeven_profile::profile::Stack;
 
 use crate::note::Notes;
+use crate::paths::Paths;
 
 /// Calls that wait to be put in order.
 const WAITING: usize = 1 << 20;
-
-/// Bytes of all call paths as the profile has them: each with the names on it.
-const PATH_BYTES: usize = 32 << 20;
-
-/// Bytes of a frame beside its name.
-const FRAME_BYTES: usize = 24;
 
 /// Sets of properly nested calls of a thread: calls that overlap without one being inside
 /// the other are in different ones.
@@ -49,13 +44,6 @@ struct Thread {
     taken_until: Option<i64>,
 }
 
-struct Path {
-    parent: Option<u32>,
-    operation: u32,
-    bytes: usize,
-    stack: Stack,
-}
-
 /// What the calls of an operation have inside them.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Own {
@@ -71,8 +59,6 @@ pub(super) struct Nesting {
     /// How far a call may outlast the one around it, ns: tracers round.
     pub(super) slack_ns: i64,
     waiting: Vec<Call>,
-    /// Bytes of the operations' names, by number.
-    lengths: Vec<usize>,
     threads: HashMap<u32, Thread>,
     done: Done,
 }
@@ -81,22 +67,15 @@ pub(super) struct Nesting {
 #[derive(Default)]
 struct Done {
     own: HashMap<u32, Own>,
-    paths: Vec<Path>,
-    by_step: HashMap<(Option<u32>, u32), u32>,
-    bytes: usize,
+    paths: Paths,
     /// Calls whose path was not kept, and that came too late for one.
     without_path: u64,
     late: u64,
 }
 
 impl Nesting {
-    /// Takes a call of an operation whose name has so many bytes.
-    pub(super) fn add(&mut self, operation: u32, length: usize, track: u32, start: i64, end: i64) {
-        let index = usize::try_from(operation).unwrap_or(usize::MAX);
-        if index >= self.lengths.len() {
-            self.lengths.resize(index.saturating_add(1), 0);
-        }
-        self.lengths[index] = length;
+    /// Takes a call.
+    pub(super) fn add(&mut self, operation: u32, track: u32, start: i64, end: i64) {
         self.waiting.push(Call {
             start,
             end,
@@ -121,15 +100,15 @@ impl Nesting {
                 continue;
             }
             thread.taken_until = Some(call.start);
-            self.done.open(thread, call, self.slack_ns, &self.lengths);
+            self.done.open(thread, call, self.slack_ns);
         }
     }
 
     /// Own times per operation, and the call paths in the order in which they were first
     /// taken; `name` gives that of an operation.
-    pub(super) fn finish(
+    pub(super) fn finish<'n>(
         mut self,
-        name: impl Fn(u32) -> String,
+        name: impl Fn(u32) -> &'n str,
         notes: &mut Notes,
     ) -> (HashMap<u32, Own>, Vec<Stack>) {
         self.take(self.waiting.len());
@@ -153,31 +132,14 @@ impl Nesting {
         notes.left_out(
             done.without_path,
             "call(s)",
-            format!(
-                "not told apart by call path, which are limited to {} MiB",
-                PATH_BYTES >> 20
-            ),
+            "not told apart by call path: there are more than 1048576 of them",
         );
-        let mut stacks: Vec<Stack> = Vec::with_capacity(done.paths.len());
-        for path in &done.paths {
-            let mut frames: Vec<String> = (path.parent.and_then(|parent| {
-                let parent = usize::try_from(parent).ok()?;
-                stacks.get(parent).map(|stack| stack.frames.clone())
-            }))
-            .unwrap_or_default();
-            frames.push(name(path.operation));
-            stacks.push(Stack {
-                frames,
-                ..path.stack.clone()
-            });
-        }
-        stacks.retain(|stack| stack.calls > 0);
-        (done.own, stacks)
+        (done.own, done.paths.stacks(name, notes))
     }
 }
 
 impl Done {
-    fn open(&mut self, thread: &mut Thread, call: Call, slack_ns: i64, lengths: &[usize]) {
+    fn open(&mut self, thread: &mut Thread, call: Call, slack_ns: i64) {
         for lane in &mut thread.lanes {
             while let Some(over) = lane.pop_if(|open| open.end <= call.start) {
                 self.close(over, lane.last_mut());
@@ -206,11 +168,7 @@ impl Done {
         let around = lane.last();
         let path = match around {
             Some(Open { path: None, .. }) => None,
-            _ => self.path(
-                around.and_then(|around| around.path),
-                call.operation,
-                lengths,
-            ),
+            _ => (self.paths).step(around.and_then(|around| around.path), call.operation),
         };
         let end = around.map_or(call.end, |around| call.end.min(around.end));
         self.without_path += u64::from(path.is_none());
@@ -230,44 +188,16 @@ impl Done {
         let own = self.own.entry(call.operation).or_default();
         own.ns = own.ns.saturating_add(own_ns);
         own.nested = own.nested.saturating_add(call.nested);
-        let path = (call.path).and_then(|path| self.paths.get_mut(usize::try_from(path).ok()?));
-        if let Some(Path { stack, .. }) = path {
-            stack.calls += 1;
-            stack.total_ns = stack.total_ns.saturating_add(ns);
-            stack.self_ns = stack.self_ns.saturating_add(own_ns);
+        if let Some(path) = call.path {
+            let path = self.paths.get_mut(path);
+            path.calls += 1;
+            path.total_ns += ns as f64;
+            path.self_ns += own_ns as f64;
         }
         if let Some(around) = around {
             around.inside_ns = around.inside_ns.saturating_add(ns);
             around.nested = around.nested.saturating_add(call.nested + 1);
         }
-    }
-
-    /// The path that goes on from another with an operation; `None` where there is no room.
-    fn path(&mut self, parent: Option<u32>, operation: u32, lengths: &[usize]) -> Option<u32> {
-        if let Some(known) = self.by_step.get(&(parent, operation)) {
-            return Some(*known);
-        }
-        // A path's frames are texts of their own in the profile.
-        let index = usize::try_from(operation).ok();
-        let length = index
-            .and_then(|index| lengths.get(index))
-            .copied()
-            .unwrap_or(0);
-        let above = parent.and_then(|parent| self.paths.get(usize::try_from(parent).ok()?));
-        let bytes = above.map_or(0, |path| path.bytes) + length + FRAME_BYTES;
-        if self.bytes + bytes > PATH_BYTES {
-            return None;
-        }
-        let number = u32::try_from(self.paths.len()).ok()?;
-        self.bytes += bytes;
-        self.paths.push(Path {
-            parent,
-            operation,
-            bytes,
-            stack: Stack::default(),
-        });
-        self.by_step.insert((parent, operation), number);
-        Some(number)
     }
 }
 
@@ -283,9 +213,9 @@ mod tests {
             ..Nesting::default()
         };
         for &(operation, start, end) in calls {
-            nesting.add(operation, 1, 0, start, end);
+            nesting.add(operation, 0, start, end);
         }
-        let name = |operation| NAMES[operation as usize].to_owned();
+        let name = |operation| NAMES[operation as usize];
         let (own, stacks) = nesting.finish(name, &mut Notes::default());
         let own = (0..3).map(|operation| own.get(&operation).copied().unwrap_or_default());
         let line = |stack: &Stack| {

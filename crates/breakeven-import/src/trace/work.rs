@@ -11,7 +11,7 @@ use crate::note::Notes;
 /// stream keeps a half, the third a third, and so on.
 const APART: usize = 1 << 19;
 
-/// Streams of a device that are told apart.
+/// Streams of a device that are kept apart.
 const STREAMS: usize = 256;
 
 /// What a device was busy with.
@@ -37,7 +37,7 @@ impl Work {
         }
     }
 
-    /// A copy whose direction its name tells, in the words of any of the tracers.
+    /// A copy whose direction is in its name, in the words of any of the tracers.
     pub(crate) fn copy(name: &str, bytes: Option<u64>) -> Self {
         let letters: String = name.chars().filter(char::is_ascii_alphabetic).collect();
         let letters = letters.to_ascii_lowercase();

@@ -8,8 +8,9 @@ use serde::Deserialize;
 
 use super::event::Event;
 use super::pairs::{End, Pairs};
+use crate::gather::LaunchFacts;
 use crate::note::{Notes, Skipped};
-use crate::trace::{FILL, LaunchFacts, Trace, When, Work};
+use crate::trace::{Activity, FILL, Trace, When, Work};
 
 /// Kinds of events by what a tracer calls them (`cat`), in small letters: those of Kineto,
 /// the profiler of PyTorch, of its newer and its older releases.
@@ -50,6 +51,7 @@ pub(super) struct Builder {
     pub(super) gpus: Vec<DeviceProperties>,
     /// True for what this program exported.
     pub(super) is_own: bool,
+    pub(super) is_list_found: bool,
     key: String,
     threads: Vec<Thread>,
     by_name: HashMap<String, usize>,
@@ -63,8 +65,8 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    pub(super) fn take(&mut self, event: &Event) {
-        match event.phase.as_str() {
+    pub(super) fn take(&mut self, event: &Event<'_>) {
+        match &*event.phase {
             "X" => self.complete(event),
             "B" | "b" | "S" => self.end_of_call(event, true),
             "E" | "e" | "F" => self.end_of_call(event, false),
@@ -91,8 +93,8 @@ impl Builder {
     }
 
     /// The thread of an event; past the limit one for all.
-    fn thread(&mut self, event: &Event) -> &mut Thread {
-        let names = [&event.process, &event.thread].map(String::as_str);
+    fn thread(&mut self, event: &Event<'_>) -> &mut Thread {
+        let names = [&*event.process, &*event.thread];
         self.key.clear();
         self.key.extend([names[0], "\0", names[1]]);
         let known = self.by_name.get(&self.key).copied();
@@ -117,7 +119,7 @@ impl Builder {
         &mut self.threads[number]
     }
 
-    fn complete(&mut self, event: &Event) {
+    fn complete(&mut self, event: &Event<'_>) {
         let duration = event.duration.and_then(|ns| u64::try_from(ns).ok());
         let (Some(start), Some(duration)) = (event.start, duration) else {
             return self.skip();
@@ -136,9 +138,9 @@ impl Builder {
         let work = if is(&KERNELS) {
             Some(Work::kernel(&event.name))
         } else if is(&COPIES) {
-            Some(Work::copy(&event.name, event.args.bytes))
+            Some(Work::copy(&event.name, event.args().bytes))
         } else if is(&FILLS) {
-            Some(Work::Copy(FILL, event.args.bytes))
+            Some(Work::Copy(FILL, event.args().bytes))
         } else {
             None
         };
@@ -150,57 +152,52 @@ impl Builder {
         self.trace().call(operation, track, when);
         if is(&INTERFACE) {
             self.is_hip |= event.name.starts_with("hip");
-            if let Some(correlation) = event.args.correlation
-                && event.name.contains("aunch")
+            if event.name.contains("aunch")
+                && let Some(correlation) = event.args().correlation
             {
                 self.trace().launch((0, correlation), when);
             }
         }
     }
 
-    fn on_device(&mut self, event: &Event, when: When, work: Option<Work>) {
+    fn on_device(&mut self, event: &Event<'_>, when: When, work: Option<Work>) {
+        let args = event.args();
         // Before args had the device, the process was it.
-        let device = event.args.device.or_else(|| event.process.parse().ok());
-        let device = device.unwrap_or(0);
-        let stream = event.args.stream.or_else(|| {
+        let device = args.device.or_else(|| event.process.parse().ok());
+        let stream = args.stream.or_else(|| {
             let digits = event.thread.trim_start_matches("stream ");
             digits.parse().ok()
         });
-        let facts = LaunchFacts {
-            bytes: event.args.bytes,
-            grid: event.args.grid,
-            block: event.args.block,
+        let activity = Activity {
+            name: annotation(&event.name),
+            category: &event.category,
+            device: device.unwrap_or(0),
+            stream,
+            when,
+            work,
+            id: args.correlation.map(|number| (0, number)),
+            facts: LaunchFacts {
+                bytes: args.bytes,
+                grid: args.grid,
+                block: args.block,
+            },
         };
-        let id = event.args.correlation.map(|number| (0, number));
-        let name = annotation(&event.name);
-        let trace = self.trace();
-        let (device, track) = trace.stream("cuda", device, stream);
-        let operation = trace.operations.number(name, device, &event.category);
-        match work {
-            Some(work) => {
-                trace.operations.add_facts(operation, &facts);
-                trace.work(operation, track, when, work, stream, id);
-            }
-            None => {
-                trace.operations.mark_range(operation);
-                trace.range(operation, track, when);
-            }
-        }
+        self.trace().activity("cuda", &activity);
     }
 
-    fn operation(&mut self, event: &Event) -> u32 {
+    fn operation(&mut self, event: &Event<'_>) -> u32 {
         let operations = &mut self.trace().operations;
         let cpu = operations.device("cpu");
         operations.number(annotation(&event.name), cpu, &event.category)
     }
 
     /// A call or a sample of what this program exported: the process is the device.
-    fn own(&mut self, event: &Event, when: When) {
+    fn own(&mut self, event: &Event<'_>, when: When) {
         if event.category == "phase" {
             self.parts += 1;
             return;
         }
-        let device = self.processes.get(&event.process).cloned();
+        let device = self.processes.get(&*event.process).cloned();
         let device = device.unwrap_or_else(|| "cpu".to_owned());
         let device = device.trim_end_matches(" (software)");
         let Thread { track, size, .. } = *self.thread(event);
@@ -208,18 +205,18 @@ impl Builder {
         let trace = self.trace();
         let device_number = trace.operations.device(device);
         let operation = (trace.operations).sized(&event.name, device_number, "", size);
-        match event.args.run.and_then(|run| usize::try_from(run).ok()) {
+        match event.args().run.and_then(|run| usize::try_from(run).ok()) {
             Some(run) => {
-                (trace.operations).sample(operation, run, when.duration as f64);
+                (trace.operations.get_mut(operation)).sample(run, when.duration as f64);
             }
             // Every device's calls were on a thread that called it.
             None => trace.call(operation, track, when),
         }
     }
 
-    /// What this program told of the operation of a track.
-    fn facts(&mut self, event: &Event) {
-        let size = event.args.size;
+    /// What this program wrote of the operation of a track.
+    fn facts(&mut self, event: &Event<'_>) {
+        let size = event.args().size;
         if size.is_some() {
             self.thread(event).size = size;
         }
@@ -227,24 +224,22 @@ impl Builder {
 
     /// Either end of a call whose ends are two events: of a thread, or of any number at once
     /// that have ids.
-    fn end_of_call(&mut self, event: &Event, is_begin: bool) {
+    fn end_of_call(&mut self, event: &Event<'_>, is_begin: bool) {
         let Some(at) = event.start else {
             return self.skip();
         };
-        let is_asynchronous = matches!(event.phase.as_str(), "b" | "e" | "S" | "F");
+        let is_asynchronous = matches!(&*event.phase, "b" | "e" | "S" | "F");
         let operation = match is_begin || !event.name.is_empty() {
             true => Some(self.operation(event)),
             false => None,
         };
         let track = self.thread(event).track;
         self.key.clear();
-        let ids = [&event.category, &event.id, &event.name].map(String::as_str);
-        let ids = if is_asynchronous {
-            ids
-        } else {
-            ["", "", &event.thread]
+        let ids = match is_asynchronous {
+            true => [&*event.category, &*event.id, &*event.id2, &*event.name],
+            false => ["", "", "", &event.thread],
         };
-        for id in [event.process.as_str()].into_iter().chain(ids) {
+        for id in [&*event.process].into_iter().chain(ids) {
             self.key.extend([id, "\0"]);
         }
         let lane = self.pairs.lane(&self.key);
@@ -270,14 +265,14 @@ impl Builder {
     }
 
     /// The name of a process or a thread.
-    fn describe(&mut self, event: &Event) {
-        let name = &event.args.name;
-        match event.name.as_str() {
+    fn describe(&mut self, event: &Event<'_>) {
+        let name = event.args().name.to_string();
+        match &*event.name {
             _ if name.is_empty() => {}
             "process_name" if self.processes.len() < MOST => {
-                self.processes.insert(event.process.clone(), name.clone());
+                self.processes.insert(event.process.to_string(), name);
             }
-            "thread_name" => self.thread(event).name = Some(name.clone()),
+            "thread_name" => self.thread(event).name = Some(name),
             _ => {}
         }
     }

@@ -1,147 +1,72 @@
-//! One event of a trace, read into memory that the next one uses again.
+//! One event of a trace.
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use std::borrow::Cow;
 
-use crate::fields::{Count, KeyOf, Text, Three, Time, expects, passes_over, seed};
+use serde::{Deserialize, Deserializer};
+
+use crate::raw::{self, Raw};
 
 /// Times are in µs.
 const UNIT_NS: u32 = 1_000;
 
-/// An event as it is written.
-#[derive(Debug, Default)]
-pub(super) struct Event {
-    pub(super) name: String,
-    pub(super) category: String,
-    pub(super) phase: String,
+/// An event as it is written. What is of another shape counts as missing.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Event<'t> {
+    #[serde(borrow, deserialize_with = "raw::text")]
+    pub(super) name: Cow<'t, str>,
+    #[serde(borrow, deserialize_with = "raw::text", rename = "cat")]
+    pub(super) category: Cow<'t, str>,
+    #[serde(borrow, deserialize_with = "raw::text", rename = "ph")]
+    pub(super) phase: Cow<'t, str>,
+    #[serde(deserialize_with = "time", rename = "ts")]
     pub(super) start: Option<i64>,
+    #[serde(deserialize_with = "time", rename = "dur")]
     pub(super) duration: Option<i64>,
-    pub(super) process: String,
-    pub(super) thread: String,
-    pub(super) id: String,
-    pub(super) args: Args,
+    #[serde(borrow, deserialize_with = "raw::text", rename = "pid")]
+    pub(super) process: Cow<'t, str>,
+    #[serde(borrow, deserialize_with = "raw::text", rename = "tid")]
+    pub(super) thread: Cow<'t, str>,
+    #[serde(borrow, deserialize_with = "raw::text")]
+    pub(super) id: Cow<'t, str>,
+    #[serde(borrow, deserialize_with = "raw::text")]
+    pub(super) id2: Cow<'t, str>,
+    args: Raw<'t>,
 }
 
-/// What is told of an event beside its time; of all that there is, what counts here.
-#[derive(Debug, Default)]
-pub(super) struct Args {
+impl<'t> Event<'t> {
+    /// What is beside its time, read when it is needed: half of a trace is of no use.
+    pub(super) fn args(&self) -> Args<'t> {
+        self.args.read().unwrap_or_default()
+    }
+}
+
+/// What an event has beside its time; of all that there is, what counts here.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Args<'t> {
     /// Of a process or a thread.
-    pub(super) name: String,
+    #[serde(borrow, deserialize_with = "raw::text")]
+    pub(super) name: Cow<'t, str>,
+    #[serde(deserialize_with = "raw::count")]
     pub(super) device: Option<u64>,
+    #[serde(deserialize_with = "raw::count")]
     pub(super) stream: Option<u64>,
+    #[serde(deserialize_with = "raw::count")]
     pub(super) correlation: Option<u64>,
+    #[serde(deserialize_with = "raw::count")]
     pub(super) bytes: Option<u64>,
+    #[serde(deserialize_with = "raw::three")]
     pub(super) grid: Option<[u64; 3]>,
+    #[serde(deserialize_with = "raw::three")]
     pub(super) block: Option<[u64; 3]>,
     /// The run of a sample and the size of an operation, in this program's own traces.
+    #[serde(deserialize_with = "raw::count")]
     pub(super) run: Option<u64>,
+    #[serde(deserialize_with = "raw::count")]
     pub(super) size: Option<u64>,
 }
 
-impl Event {
-    fn clear(&mut self) {
-        for text in [
-            &mut self.name,
-            &mut self.category,
-            &mut self.phase,
-            &mut self.process,
-            &mut self.thread,
-            &mut self.id,
-        ] {
-            text.clear();
-        }
-        (self.start, self.duration) = (None, None);
-        self.args.clear();
-    }
-}
-
-impl Args {
-    fn clear(&mut self) {
-        let mut name = std::mem::take(&mut self.name);
-        name.clear();
-        *self = Self {
-            name,
-            ..Self::default()
-        };
-    }
-}
-
-/// Reads the next event over the one before.
-impl<'de> DeserializeSeed<'de> for &mut Event {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        self.clear();
-        deserializer.deserialize_any(self)
-    }
-}
-
-const KEYS: &[&str] = &[
-    "name", "cat", "ph", "ts", "dur", "pid", "tid", "id", "id2", "args",
-];
-
-impl<'de> Visitor<'de> for &mut Event {
-    type Value = ();
-
-    expects!("an event, an object");
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key_seed(KeyOf(KEYS))? {
-            let time = Time { unit_ns: UNIT_NS };
-            match key {
-                Some("name") => map.next_value_seed(Text(&mut self.name))?,
-                Some("cat") => map.next_value_seed(Text(&mut self.category))?,
-                Some("ph") => map.next_value_seed(Text(&mut self.phase))?,
-                Some("pid") => map.next_value_seed(Text(&mut self.process))?,
-                Some("tid") => map.next_value_seed(Text(&mut self.thread))?,
-                Some("id" | "id2") => map.next_value_seed(Text(&mut self.id))?,
-                Some("ts") => self.start = map.next_value_seed(time)?,
-                Some("dur") => self.duration = map.next_value_seed(time)?,
-                Some("args") => map.next_value_seed(&mut self.args)?,
-                _ => drop(map.next_value::<IgnoredAny>()?),
-            }
-        }
-        Ok(())
-    }
-
-    passes_over!(bool null text numbers list);
-}
-
-seed!(&mut Args => (), deserialize_any);
-
-const ARGS: &[&str] = &[
-    "name",
-    "device",
-    "stream",
-    "correlation",
-    "bytes",
-    "grid",
-    "block",
-    "run",
-    "size",
-];
-
-impl<'de> Visitor<'de> for &mut Args {
-    type Value = ();
-
-    expects!("an object");
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key_seed(KeyOf(ARGS))? {
-            match key {
-                Some("name") => map.next_value_seed(Text(&mut self.name))?,
-                Some("device") => self.device = map.next_value_seed(Count)?,
-                Some("stream") => self.stream = map.next_value_seed(Count)?,
-                Some("correlation") => self.correlation = map.next_value_seed(Count)?,
-                Some("bytes") => self.bytes = map.next_value_seed(Count)?,
-                Some("grid") => self.grid = map.next_value_seed(Three)?,
-                Some("block") => self.block = map.next_value_seed(Three)?,
-                Some("run") => self.run = map.next_value_seed(Count)?,
-                Some("size") => self.size = map.next_value_seed(Count)?,
-                _ => drop(map.next_value::<IgnoredAny>()?),
-            }
-        }
-        Ok(())
-    }
-
-    passes_over!(bool null text numbers list);
+fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
+    Ok(Raw::deserialize(from)?.ns(UNIT_NS))
 }

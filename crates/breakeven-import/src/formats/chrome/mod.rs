@@ -10,17 +10,15 @@ mod pairs;
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::Profile;
 use serde::Deserialize;
-use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::fields::{KeyOf, expects, seed};
-use crate::format::Importer;
-use crate::json::{self, Entry};
+use crate::formats::{Importer, Options};
+use crate::json;
 use crate::note::Notes;
-use crate::read::Options;
+use crate::raw::Raw;
 use crate::source::Source;
+use crate::walk::{Parts, Want};
 
 use build::Builder;
-use event::Event;
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "chrome",
@@ -35,70 +33,43 @@ pub(crate) static IMPORTER: Importer = Importer {
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
     let mut builder = Builder::default();
-    json::stream(source, Document(&mut builder))?;
+    json::stream(source, &mut builder)?;
     builder.profile(notes)
 }
-
-/// The document: an object with `traceEvents`, or the list alone.
-struct Document<'b>(&'b mut Builder);
-
-seed!(Document<'_> => (), deserialize_any);
 
 #[derive(Deserialize)]
 struct OtherData {
     exporter: String,
 }
 
-const KEYS: &[&str] = &["traceEvents", "otherData", "deviceProperties"];
+/// The document is an object with `traceEvents`, or the list alone.
+impl Parts for Builder {
+    fn want(&mut self, place: &str) -> Result<Want, String> {
+        self.is_list_found |= matches!(place, "traceEvents" | "[]");
+        Ok(match place {
+            "" => Want::Either("a trace: an object with traceEvents, or a list of events"),
+            "traceEvents" => Want::List("a list of events"),
+            "traceEvents[]" | "[]" | "otherData" | "deviceProperties" => Want::Text,
+            _ => Want::Nothing,
+        })
+    }
 
-impl<'de> Visitor<'de> for Document<'_> {
-    type Value = ();
-
-    expects!("a trace: an object with traceEvents, or a list of events");
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let mut found = false;
-        while let Some(key) = map.next_key_seed(KeyOf(KEYS))? {
-            match key {
-                Some("traceEvents") => {
-                    found = true;
-                    map.next_value_seed(Events(self.0))?;
-                }
-                Some("otherData") => {
-                    let data = map.next_value::<Entry<OtherData>>()?.ok();
-                    let is_own = |data: OtherData| data.exporter.starts_with("breakeven ");
-                    self.0.is_own = data.is_some_and(is_own);
-                }
-                Some("deviceProperties") => self.0.gpus = json::entries(map.next_value()?),
-                _ => drop(map.next_value::<IgnoredAny>()?),
+    fn part(&mut self, place: &str, value: Raw<'_>) -> Result<(), String> {
+        match place {
+            "otherData" => {
+                let data: Option<OtherData> = value.read();
+                self.is_own = data.is_some_and(|data| data.exporter.starts_with("breakeven "));
             }
-        }
-        match found {
-            true => Ok(()),
-            false => Err(A::Error::custom("traceEvents is missing")),
-        }
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<(), A::Error> {
-        Events(self.0).visit_seq(list)
-    }
-}
-
-/// The list of events.
-struct Events<'b>(&'b mut Builder);
-
-seed!(Events<'_> => (), deserialize_seq);
-
-impl<'de> Visitor<'de> for Events<'_> {
-    type Value = ();
-
-    expects!("a list of events");
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let mut event = Event::default();
-        while list.next_element_seed(&mut event)?.is_some() {
-            self.0.take(&event);
+            "deviceProperties" => self.gpus = value.entries().flatten().collect(),
+            _ => self.take(&value.read().unwrap_or_default()),
         }
         Ok(())
+    }
+
+    fn end(&mut self, place: &str) -> Result<(), String> {
+        match place {
+            "" if !self.is_list_found => Err("traceEvents is missing".to_owned()),
+            _ => Ok(()),
+        }
     }
 }

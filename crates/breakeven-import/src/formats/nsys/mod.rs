@@ -11,11 +11,11 @@ use std::collections::HashMap;
 use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::{Environment, Gpu, Profile};
 
-use crate::format::Importer;
+use crate::formats::{Importer, Options};
+use crate::gather::LaunchFacts;
 use crate::note::Notes;
-use crate::read::Options;
 use crate::source::Source;
-use crate::trace::{FILL, LaunchFacts, Trace, When, Work};
+use crate::trace::{Activity, FILL, Trace, When, Work};
 
 use database::{Database, Row, Texts};
 
@@ -247,18 +247,22 @@ impl Reading<'_> {
             }
             _ => ("[CUDA memset]", "memset", Work::Copy(FILL, bytes)),
         };
-        let stream = count(7);
-        let (device, track) = self.trace.stream("cuda", count(6).unwrap_or(0), stream);
-        let operation = self.trace.operations.number(name, device, category);
-        let facts = LaunchFacts {
-            bytes,
-            grid: three(10),
-            block: three(13),
-        };
-        self.trace.operations.add_facts(operation, &facts);
         let id = row.number(5);
-        let id = id.map(|id| correlation(row.number(2).unwrap_or(0), id));
-        self.trace.work(operation, track, when, work, stream, id);
+        let activity = Activity {
+            name,
+            category,
+            device: count(6).unwrap_or(0),
+            stream: count(7),
+            when,
+            work: Some(work),
+            id: id.map(|id| correlation(row.number(2).unwrap_or(0), id)),
+            facts: LaunchFacts {
+                bytes,
+                grid: three(10),
+                block: three(13),
+            },
+        };
+        self.trace.activity("cuda", &activity);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! `rocprofv3 --output-format csv`: a file per kind of event, named `PID_kernel_trace.csv`
 //! and the like. Those of a folder are one trace, merged by time; a file alone lacks what
-//! the others tell. CSV has no sizes of copies.
+//! the others have. CSV has no sizes of copies.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -11,12 +11,12 @@ use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::{Environment, Profile};
 use csv::{Reader, ReaderBuilder, StringRecord};
 
-use super::{Activity, Call};
-use crate::format::Importer;
+use super::Call;
+use crate::formats::{Importer, Options};
+use crate::gather::LaunchFacts;
 use crate::note::{Note, Notes, Skipped};
-use crate::read::Options;
 use crate::source::Source;
-use crate::trace::{LaunchFacts, Trace, When, Work};
+use crate::trace::{Activity, Trace, When, Work};
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "rocprofv3-csv",
@@ -243,18 +243,18 @@ impl Table {
         let activity = Activity {
             name,
             category,
-            agent,
+            device: agent,
             stream,
             when,
-            work,
-            correlation: id,
+            work: Some(work),
+            id,
             facts: LaunchFacts {
                 bytes: None,
                 grid: self.three("Grid_Size"),
                 block: self.three("Workgroup_Size"),
             },
         };
-        activity.add(trace);
+        trace.activity("rocm", &activity);
         Some(())
     }
 }

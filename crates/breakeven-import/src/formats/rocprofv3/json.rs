@@ -5,17 +5,17 @@ use std::collections::HashMap;
 
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Gpu, Profile};
-use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::Deserialize;
 
-use super::records::{Agent, Kind, Record, Strings, Symbol};
-use super::{Activity, Call};
-use crate::fields::{KeyOf, expects, seed};
-use crate::format::Importer;
-use crate::json::{self, Entry, entries};
+use super::Call;
+use crate::formats::{Importer, Options};
+use crate::gather::LaunchFacts;
+use crate::json;
 use crate::note::{Notes, Skipped};
-use crate::read::Options;
+use crate::raw::{self, Raw};
 use crate::source::Source;
-use crate::trace::{LaunchFacts, Trace, When, Work};
+use crate::trace::{Activity, Trace, When, Work};
+use crate::walk::{Parts, Want};
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "rocprofv3",
@@ -26,7 +26,7 @@ pub(crate) static IMPORTER: Importer = Importer {
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
     let mut tool = Tool::default();
-    json::stream(source, Document(&mut tool))?;
+    json::stream(source, &mut tool)?;
     notes.skipped(
         tool.malformed,
         "record(s)",
@@ -51,6 +51,8 @@ struct Tool {
     kinds: Vec<Kind>,
     messages: HashMap<u64, String>,
     malformed: Skipped,
+    /// Records of the list so far.
+    number: u64,
 }
 
 impl Tool {
@@ -63,8 +65,8 @@ impl Tool {
         self.messages.clear();
     }
 
-    fn agents(&mut self, agents: Vec<Agent>) {
-        let gpus = agents.into_iter().filter(|agent| agent.kind == 2);
+    fn agents(&mut self, agents: impl Iterator<Item = Agent>) {
+        let gpus = agents.filter(|agent| agent.kind == 2);
         for (ordinal, agent) in (0..).zip(gpus) {
             let number = agent.logical_node_type_id.unwrap_or(ordinal);
             self.agents.insert(agent.id.handle, number);
@@ -78,13 +80,6 @@ impl Tool {
                     ..Gpu::default()
                 });
             }
-        }
-    }
-
-    fn kernels(&mut self, symbols: Vec<Symbol>) {
-        for symbol in symbols {
-            let name = symbol.formatted_kernel_name.or(symbol.kernel_name);
-            (self.kernels).insert(symbol.kernel_id, name.unwrap_or_default());
         }
     }
 
@@ -114,18 +109,18 @@ impl Tool {
                 let activity = Activity {
                     name,
                     category: "kernel",
-                    agent: self.agents.get(&agent).copied().unwrap_or(agent),
+                    device: self.agents.get(&agent).copied().unwrap_or(agent),
                     stream: stream.or(dispatch.queue_id.map(|queue| queue.handle)),
                     when,
-                    work: Work::kernel(name),
-                    correlation: id,
+                    work: Some(Work::kernel(name)),
+                    id,
                     facts: LaunchFacts {
                         bytes: None,
                         grid: dispatch.grid_size,
                         block: dispatch.workgroup_size,
                     },
                 };
-                activity.add(&mut self.trace);
+                self.trace.activity("rocm", &activity);
             }
             (_, "memory_copy") => {
                 let name = if operation.is_empty() {
@@ -139,17 +134,17 @@ impl Tool {
                 let activity = Activity {
                     name,
                     category: "memory_copy",
-                    agent: gpus.next().unwrap_or(0),
+                    device: gpus.next().unwrap_or(0),
                     stream,
                     when,
-                    work: Work::copy(name, record.bytes),
-                    correlation: id,
+                    work: Some(Work::copy(name, record.bytes)),
+                    id,
                     facts: LaunchFacts {
                         bytes: record.bytes,
                         ..LaunchFacts::default()
                     },
                 };
-                activity.add(&mut self.trace);
+                self.trace.activity("rocm", &activity);
             }
             _ => {
                 let message = correlation.and_then(|id| self.messages.get(&id));
@@ -182,73 +177,70 @@ fn category(list: &str) -> &'static str {
     }
 }
 
-struct Document<'t>(&'t mut Tool);
+/// What the places of a process begin with, of several or of the only one.
+const PROCESSES: [&str; 2] = ["rocprofiler-sdk-tool[]", "rocprofiler-sdk-tool"];
+const RECORDS: &str = ".buffer_records.";
 
-/// The processes, a list, or the only one.
-struct Processes<'t>(&'t mut Tool);
-
-/// The lists of records.
-struct Lists<'t>(&'t mut Tool);
-
-/// One list of records.
-struct Records<'t>(&'t mut Tool, &'static str);
-
-seed!(Document<'_> => (), deserialize_map);
-seed!(Processes<'_> => (), deserialize_any);
-seed!(Lists<'_> => (), deserialize_map);
-seed!(Records<'_> => (), deserialize_seq);
-
-impl<'de> Visitor<'de> for Document<'_> {
-    type Value = ();
-
-    expects!("an object with rocprofiler-sdk-tool");
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key_seed(KeyOf(&["rocprofiler-sdk-tool"]))? {
-            match key {
-                Some(_) => map.next_value_seed(Processes(self.0))?,
-                None => drop(map.next_value::<IgnoredAny>()?),
-            }
+impl Parts for Tool {
+    fn want(&mut self, place: &str) -> Result<Want, String> {
+        if place.is_empty() {
+            return Ok(Want::Object("an object with rocprofiler-sdk-tool"));
         }
-        Ok(())
-    }
-}
-
-const PARTS: &[&str] = &["agents", "strings", "kernel_symbols", "buffer_records"];
-
-impl<'de> Visitor<'de> for Processes<'_> {
-    type Value = ();
-
-    expects!("the records of a process, or a list of such");
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while list.next_element_seed(Processes(self.0))?.is_some() {}
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        self.0.next_process();
-        while let Some(key) = map.next_key_seed(KeyOf(PARTS))? {
-            match key {
-                Some("agents") => self.0.agents(entries(map.next_value()?)),
-                Some("kernel_symbols") => self.0.kernels(entries(map.next_value()?)),
-                Some("strings") => {
-                    let strings: Entry<Strings> = map.next_value()?;
-                    let strings = strings.ok().unwrap_or_default();
-                    self.0.kinds = strings.buffer_records;
-                    let messages = strings.marker_api.into_iter();
-                    let messages = messages.map(|message| (message.key, message.value));
-                    self.0.messages = messages.collect();
+        let Some(inside) = PROCESSES.iter().find_map(|start| place.strip_prefix(start)) else {
+            return Ok(Want::Nothing);
+        };
+        Ok(match inside {
+            "" => {
+                self.next_process();
+                Want::Either("the records of a process, or a list of such")
+            }
+            ".agents" | ".strings" | ".kernel_symbols" => Want::Text,
+            ".buffer_records" => Want::Object("an object with lists of records"),
+            list => match list.strip_prefix(RECORDS) {
+                Some(list) if LISTS.contains(&list) => {
+                    self.number = 0;
+                    Want::List("a list of records")
                 }
-                Some("buffer_records") => map.next_value_seed(Lists(self.0))?,
-                _ => drop(map.next_value::<IgnoredAny>()?),
+                Some(record) if record.ends_with("[]") => Want::Text,
+                _ => Want::Nothing,
+            },
+        })
+    }
+
+    fn part(&mut self, place: &str, value: Raw<'_>) -> Result<(), String> {
+        let (_, inside) = place.split_once('.').unwrap_or_default();
+        match inside {
+            "agents" => self.agents(value.entries().flatten()),
+            "kernel_symbols" => {
+                for symbol in value.entries::<Symbol>().flatten() {
+                    let name = symbol.formatted_kernel_name.or(symbol.kernel_name);
+                    (self.kernels).insert(symbol.kernel_id, name.unwrap_or_default());
+                }
+            }
+            "strings" => {
+                let strings: Strings = value.read().unwrap_or_default();
+                self.kinds = strings.buffer_records;
+                let messages = strings.marker_api.into_iter();
+                self.messages = messages.map(|each| (each.key, each.value)).collect();
+            }
+            record => {
+                let list = record.trim_start_matches("buffer_records.");
+                let list = list.trim_end_matches("[]");
+                if (value.read())
+                    .and_then(|record| self.take(list, &record))
+                    .is_none()
+                {
+                    let number = self.number;
+                    (self.malformed).add(|| format!("buffer_records.{list}[{number}]"));
+                }
+                self.number += 1;
             }
         }
         Ok(())
     }
 }
 
-const LISTS: &[&str] = &[
+const LISTS: [&str; 6] = [
     "kernel_dispatch",
     "memory_copy",
     "hip_api",
@@ -257,37 +249,79 @@ const LISTS: &[&str] = &[
     "rccl_api",
 ];
 
-impl<'de> Visitor<'de> for Lists<'_> {
-    type Value = ();
-
-    expects!("an object with lists of records");
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key_seed(KeyOf(LISTS))? {
-            match key {
-                Some(list) => map.next_value_seed(Records(self.0, list))?,
-                None => drop(map.next_value::<IgnoredAny>()?),
-            }
-        }
-        Ok(())
-    }
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
+struct Handle {
+    handle: u64,
 }
 
-impl<'de> Visitor<'de> for Records<'_> {
-    type Value = ();
+#[derive(Deserialize)]
+struct Agent {
+    id: Handle,
+    /// 1: a CPU, 2: a GPU.
+    #[serde(rename = "type")]
+    kind: u64,
+    name: Option<String>,
+    product_name: Option<String>,
+    logical_node_type_id: Option<u64>,
+}
 
-    expects!("a list of records");
+#[derive(Deserialize)]
+struct Symbol {
+    kernel_id: u64,
+    kernel_name: Option<String>,
+    formatted_kernel_name: Option<String>,
+}
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let Self(tool, name) = self;
-        let mut number = 0;
-        while let Some(record) = list.next_element::<Entry<Record>>()? {
-            let taken = record.ok().and_then(|record| tool.take(name, &record));
-            if taken.is_none() {
-                (tool.malformed).add(|| format!("buffer_records.{name}[{number}]"));
-            }
-            number += 1;
-        }
-        Ok(())
-    }
+#[derive(Deserialize)]
+struct Kind {
+    kind: String,
+    #[serde(default)]
+    operations: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    key: u64,
+    value: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Strings {
+    buffer_records: Vec<Kind>,
+    marker_api: Vec<Message>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Correlated {
+    internal: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Dispatch {
+    agent_id: Handle,
+    queue_id: Option<Handle>,
+    kernel_id: u64,
+    #[serde(default, deserialize_with = "raw::three")]
+    workgroup_size: Option<[u64; 3]>,
+    #[serde(default, deserialize_with = "raw::three")]
+    grid_size: Option<[u64; 3]>,
+}
+
+/// A record of any list.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Record {
+    kind: usize,
+    operation: usize,
+    start_timestamp: Option<i64>,
+    end_timestamp: Option<i64>,
+    thread_id: u64,
+    correlation_id: Correlated,
+    dispatch_info: Option<Dispatch>,
+    src_agent_id: Option<Handle>,
+    dst_agent_id: Option<Handle>,
+    bytes: Option<u64>,
+    stream_id: Option<Handle>,
 }

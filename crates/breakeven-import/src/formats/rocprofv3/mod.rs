@@ -4,14 +4,13 @@
 
 mod csv;
 mod json;
-mod records;
 
-use crate::trace::{Correlation, LaunchFacts, Trace, When, Work};
+use crate::trace::{Trace, When};
 
 pub(crate) use self::csv::IMPORTER as CSV;
 pub(crate) use self::json::IMPORTER as JSON;
 
-/// A call of the host, as both tell it.
+/// A call of the host, as both have it.
 struct Call<'a> {
     name: &'a str,
     category: &'static str,
@@ -30,33 +29,5 @@ impl Call<'_> {
         if let Some(number) = self.correlation.filter(|_| self.name.contains("aunch")) {
             trace.launch((self.process, number), self.when);
         }
-    }
-}
-
-/// What the GPU of an agent did.
-struct Activity<'a> {
-    name: &'a str,
-    category: &'static str,
-    agent: u64,
-    stream: Option<u64>,
-    when: When,
-    work: Work,
-    correlation: Option<Correlation>,
-    facts: LaunchFacts,
-}
-
-impl Activity<'_> {
-    fn add(&self, trace: &mut Trace) {
-        let (device, track) = trace.stream("rocm", self.agent, self.stream);
-        let operation = trace.operations.number(self.name, device, self.category);
-        trace.operations.add_facts(operation, &self.facts);
-        trace.work(
-            operation,
-            track,
-            self.when,
-            self.work,
-            self.stream,
-            self.correlation,
-        );
     }
 }

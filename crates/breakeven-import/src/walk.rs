@@ -1,0 +1,330 @@
+//! A JSON document part by part, so that one of any length is read in the same memory.
+
+use std::collections::BTreeSet;
+use std::io::BufRead;
+
+use breakeven_profile::file::{FileError, FileErrorKind};
+
+use crate::lenient::{self, SUPERFLUOUS};
+use crate::mended::{Mended, behind};
+use crate::name::one_line;
+use crate::raw::Raw;
+
+/// The longest value that is taken as a text, bytes: what lacks a bracket is no longer.
+const LONGEST: usize = 64 << 20;
+
+/// What is wanted of the value at a place of a document.
+pub(crate) enum Want {
+    /// It is passed over.
+    Nothing,
+    /// It is handed over as it is written.
+    Text,
+    /// What is inside comes one by one; an error calls the object or the list so.
+    Object(&'static str),
+    List(&'static str),
+    Either(&'static str),
+    /// What is inside, if anything is.
+    Any,
+}
+
+/// Takes a document part by part. A place is that of `keys`: `traceEvents[]`.
+pub(crate) trait Parts {
+    /// Before each value.
+    fn want(&mut self, place: &str) -> Result<Want, String>;
+
+    /// A value whose text is wanted; none for what cannot be read.
+    fn part(&mut self, place: &str, value: Raw<'_>) -> Result<(), String>;
+
+    /// Behind the last value inside an object (`a`) or a list (`a[]`).
+    fn end(&mut self, _: &str) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// Hands over the parts of a document. What is not JSON inside of them is mended.
+pub(crate) struct Walk<'p, R, P> {
+    reader: R,
+    parts: &'p mut P,
+    /// The line of the next byte, and its place in it.
+    position: [usize; 2],
+    text: Vec<u8>,
+    mended: Mended,
+}
+
+impl<'p, R: BufRead, P: Parts> Walk<'p, R, P> {
+    pub(crate) fn of(reader: R, parts: &'p mut P, mended: Mended) -> Self {
+        Self {
+            reader,
+            parts,
+            position: [1, 1],
+            text: Vec::new(),
+            mended,
+        }
+    }
+
+    /// Takes the document and what is behind it.
+    pub(crate) fn document(&mut self) -> Result<(), FileError> {
+        self.value("")?;
+        match self.peek()? {
+            None => Ok(()),
+            Some(_) => Err(self.syntax("something follows the end of the document")),
+        }
+    }
+
+    fn value(&mut self, place: &str) -> Result<(), FileError> {
+        let want = self.parts.want(place).map_err(|wrong| self.wrong(wrong))?;
+        let first = self.peek()?.ok_or_else(|| self.early())?;
+        match (want, first) {
+            (Want::Object(_) | Want::Either(_) | Want::Any, b'{') => self.object(place),
+            (Want::List(_) | Want::Either(_) | Want::Any, b'[') => self.list(place),
+            (Want::Nothing | Want::Any, _) => self.take(false),
+            (Want::Text, _) => {
+                let start = self.position;
+                self.take(true)?;
+                let mended;
+                let strict = std::str::from_utf8(&self.text).ok();
+                // Half a character is only noticed when its text is read.
+                let strict =
+                    strict.filter(|text| !["\\ud", "\\uD"].iter().any(|half| text.contains(half)));
+                let value = match strict.and_then(|text| serde_json::from_str(text).ok()) {
+                    Some(value) => value,
+                    None => {
+                        mended = lenient::valid(&self.text, start, &self.mended);
+                        let text = mended.as_deref().unwrap_or("null");
+                        serde_json::from_str(text).unwrap_or_default()
+                    }
+                };
+                let taken = self.parts.part(place, value);
+                taken.map_err(|wrong| self.wrong(wrong))
+            }
+            (Want::Object(name) | Want::List(name) | Want::Either(name), first) => {
+                let [line, column] = self.position;
+                let found = match first {
+                    b'{' => "object".to_owned(),
+                    b'[' => "list".to_owned(),
+                    _ => {
+                        self.take(true)?;
+                        format!("`{}`", one_line(&String::from_utf8_lossy(&self.text)))
+                    }
+                };
+                let told = format!("invalid type: {found}, expected {name}");
+                Err(FileError::new(FileErrorKind::Value, told).at_position(line, column))
+            }
+        }
+    }
+
+    fn object(&mut self, place: &str) -> Result<(), FileError> {
+        self.consume(1);
+        let point = if place.is_empty() { "" } else { "." };
+        let mut is_first = true;
+        while self.is_further(b'}', is_first)? {
+            is_first = false;
+            if self.peek()?.is_some_and(|byte| byte != b'"') {
+                return Err(self.syntax("expected a key, which is a text"));
+            }
+            self.take(true)?;
+            let key: String = serde_json::from_slice(&self.text).unwrap_or_default();
+            // Every level makes the place longer.
+            let key = if key.is_empty() { "\"\"" } else { &key };
+            match self.peek()? {
+                Some(b':') => self.consume(1),
+                Some(_) => return Err(self.syntax("expected `:`")),
+                None => return Err(self.early()),
+            }
+            self.value(&format!("{place}{point}{key}"))?;
+        }
+        self.parts.end(place).map_err(|wrong| self.wrong(wrong))
+    }
+
+    fn list(&mut self, place: &str) -> Result<(), FileError> {
+        self.consume(1);
+        let place = format!("{place}[]");
+        let mut is_first = true;
+        while self.is_further(b']', is_first)? {
+            is_first = false;
+            self.value(&place)?;
+        }
+        self.parts.end(&place).map_err(|wrong| self.wrong(wrong))
+    }
+
+    /// Takes what is before a further value, or the end.
+    fn is_further(&mut self, end: u8, is_first: bool) -> Result<bool, FileError> {
+        let mut is_next = is_first;
+        loop {
+            match self.peek()? {
+                Some(byte) if byte == end => {
+                    self.consume(1);
+                    return Ok(false);
+                }
+                Some(b',') if !is_first => {
+                    let position = self.position;
+                    self.consume(1);
+                    if self.peek()?.is_some_and(|byte| byte == end || byte == b',') {
+                        self.mended.add(SUPERFLUOUS, b",", position, b"");
+                    }
+                    is_next = true;
+                }
+                Some(_) if is_next => return Ok(true),
+                Some(_) => {
+                    let end = char::from(end);
+                    return Err(self.syntax(&format!("expected `,` or `{end}`")));
+                }
+                None => return Err(self.early()),
+            }
+        }
+    }
+
+    /// The next byte that is no white space.
+    fn peek(&mut self) -> Result<Option<u8>, FileError> {
+        loop {
+            let chunk = self.reader.fill_buf().map_err(unreadable)?;
+            let at = chunk.iter().position(|byte| !byte.is_ascii_whitespace());
+            match (at, chunk.len()) {
+                (_, 0) => return Ok(None),
+                (Some(0), _) => return Ok(Some(chunk[0])),
+                (at, length) => self.consume(at.unwrap_or(length)),
+            }
+        }
+    }
+
+    /// Takes a value, and keeps its text.
+    fn take(&mut self, is_kept: bool) -> Result<(), FileError> {
+        self.text.clear();
+        let (mut depth, mut in_text, mut is_escaped, mut length) = (0_usize, false, false, 0);
+        loop {
+            let chunk = self.reader.fill_buf().map_err(unreadable)?;
+            let mut end = (chunk.is_empty() && depth == 0 && !in_text).then_some(0);
+            for (at, byte) in chunk.iter().enumerate() {
+                match byte {
+                    _ if is_escaped => is_escaped = false,
+                    b'\\' => is_escaped = in_text,
+                    b'"' => {
+                        in_text = !in_text;
+                        end = (!in_text && depth == 0).then_some(at + 1);
+                    }
+                    _ if in_text => {}
+                    b'[' | b'{' => depth += 1,
+                    b']' | b'}' if depth > 0 => {
+                        depth -= 1;
+                        end = (depth == 0).then_some(at + 1);
+                    }
+                    // Behind a number or a word.
+                    b',' | b':' | b']' | b'}' | b' ' | b'\n' | b'\r' | b'\t' if depth == 0 => {
+                        end = Some(at);
+                    }
+                    _ => {}
+                }
+                if end.is_some() {
+                    break;
+                }
+            }
+            let taken = end.unwrap_or(chunk.len());
+            let is_over = chunk.is_empty();
+            if is_kept {
+                self.text.extend_from_slice(&chunk[..taken]);
+            }
+            self.consume(taken);
+            length += taken;
+            match end {
+                Some(_) if length > 0 => return Ok(()),
+                _ if is_over => return Err(self.early()),
+                Some(_) => return Err(self.syntax("expected a value")),
+                None if self.text.len() > LONGEST => {
+                    return Err(self.syntax("a value is longer than 64 MiB"));
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn consume(&mut self, count: usize) {
+        // What is consumed was read before.
+        if let Ok(chunk) = self.reader.fill_buf() {
+            self.position = behind(self.position, &chunk[..count]);
+        }
+        self.reader.consume(count);
+    }
+
+    /// What is wrong with the next byte.
+    fn syntax(&self, told: &str) -> FileError {
+        let [line, column] = self.position;
+        let told = format!("not valid JSON: {told}");
+        FileError::new(FileErrorKind::Syntax, told).at_position(line, column)
+    }
+
+    /// What is wrong with the value that was taken last.
+    fn wrong(&self, told: String) -> FileError {
+        let [line, column] = self.position;
+        FileError::new(FileErrorKind::Value, told).at_position(line, column - 1)
+    }
+
+    fn early(&self) -> FileError {
+        let [line, column] = self.position;
+        FileError::new(FileErrorKind::Truncated, ENDS_EARLY).at_position(line, column - 1)
+    }
+}
+
+/// What an error says of a file that was cut off.
+pub(crate) const ENDS_EARLY: &str = "the file ends early; its writer was stopped or the copy is \
+                                     incomplete: copy or measure again";
+
+fn unreadable(reason: std::io::Error) -> FileError {
+    FileError::io("cannot be read", &reason)
+}
+
+/// How deep keys are looked at.
+const DEPTH: usize = 4;
+
+/// Keys of the document that begins so, each with those around it: `results`,
+/// `results[].command`. Empty for what is no JSON.
+pub(crate) fn keys(beginning: &[u8]) -> BTreeSet<String> {
+    let mut keys = Keys::default();
+    // A beginning ends in the middle: what came before counts.
+    let _ = Walk::of(beginning, &mut keys, Mended::default()).document();
+    keys.0
+}
+
+#[derive(Default)]
+struct Keys(BTreeSet<String>);
+
+impl Parts for Keys {
+    fn want(&mut self, place: &str) -> Result<Want, String> {
+        if place.is_empty() {
+            return Ok(Want::Any);
+        }
+        if !self.0.contains(place) {
+            self.0.insert(place.to_owned());
+        }
+        let depth = place.split('.').map(|key| 1 + key.matches("[]").count());
+        Ok(match depth.sum::<usize>() < DEPTH {
+            true => Want::Any,
+            false => Want::Nothing,
+        })
+    }
+
+    fn part(&mut self, _: &str, _: Raw<'_>) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_a_beginning() {
+        let text = br#"{"a": [{"b": 1, "c": {"d": null}}, {"e": "x"}], "f": tru"#;
+        let found: Vec<String> = keys(text).into_iter().collect();
+        assert_eq!(
+            found,
+            ["a", "a[]", "a[].b", "a[].c", "a[].c.d", "a[].e", "f"]
+        );
+        assert!(keys(b"no JSON").is_empty());
+        for deep in ["[", "{\"\":", "{\"a\":", "[{\"\":"] {
+            assert!(
+                keys(deep.repeat(100_000).as_bytes()).len() <= DEPTH,
+                "{deep}"
+            );
+        }
+    }
+}
