@@ -31,7 +31,7 @@ fn commands(page: &str) -> Vec<String> {
 
 #[test]
 fn every_command_line_is_understood() {
-    for (page, at_least) in [("ci.md", 8), ("tutorial-ci.md", 1)] {
+    for (page, at_least) in [("ci.md", 6), ("tutorial-ci.md", 1)] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
         let commands = commands(&fs::read_to_string(path.join(page)).unwrap());
         assert!(commands.len() >= at_least, "{page}: {commands:#?}");
