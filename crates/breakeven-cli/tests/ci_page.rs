@@ -1,4 +1,4 @@
-//! The commands that `docs/ci.md` shows are commands.
+//! The commands that `docs/ci.md` and its tutorial show are commands.
 
 use std::fs;
 use std::path::Path;
@@ -31,9 +31,15 @@ fn commands(page: &str) -> Vec<String> {
 
 #[test]
 fn every_command_line_is_understood() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ci.md");
-    let commands = commands(&fs::read_to_string(page).unwrap());
-    assert!(commands.len() >= 12, "{commands:#?}");
+    for (page, at_least) in [("ci.md", 6), ("tutorial-ci.md", 1)] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        let commands = commands(&fs::read_to_string(path.join(page)).unwrap());
+        assert!(commands.len() >= at_least, "{page}: {commands:#?}");
+        understood(&commands);
+    }
+}
+
+fn understood(commands: &[String]) {
     let directory = directory();
     for command in commands {
         let args = command.strip_prefix("breakeven ").unwrap();

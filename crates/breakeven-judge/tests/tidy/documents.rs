@@ -6,6 +6,9 @@ use super::tree::Tree;
 /// Where a reader begins.
 const ENTRANCES: [&str; 2] = ["README.md", "ARCHITECTURE.md"];
 
+/// The list of all pages. An entrance has to link to it, as to any other page.
+const INDEX: &str = "docs/index.md";
+
 pub(super) fn examples(tree: &Tree) -> Vec<String> {
     let mut findings = Vec::new();
     let names = tree
@@ -45,27 +48,42 @@ fn is_page(path: &str) -> bool {
 }
 
 pub(super) fn unlinked_pages(tree: &Tree) -> Vec<String> {
-    let linked: Vec<String> = ENTRANCES
+    let mut linked: Vec<String> = ENTRANCES
         .iter()
-        .flat_map(|path| links(tree.text(path).unwrap_or_default()))
-        .map(|(_, target)| resolve("", target))
+        .flat_map(|path| linked_from(tree, path))
         .collect();
+    if linked.iter().any(|path| path == INDEX) {
+        linked.extend(linked_from(tree, INDEX));
+    }
     tree.texts
         .iter()
         .filter(|file| is_page(&file.path) && !linked.contains(&file.path))
         .map(|file| {
             format!(
-                "{}: linked from neither README.md nor ARCHITECTURE.md",
+                "{}: linked from none of README.md, {INDEX}, ARCHITECTURE.md",
                 file.path
             )
         })
         .collect()
 }
 
+/// The paths, from the root, of what a document links to.
+fn linked_from(tree: &Tree, path: &str) -> Vec<String> {
+    let folder = folder(path);
+    links(tree.text(path).unwrap_or_default())
+        .into_iter()
+        .map(|(_, target)| resolve(folder, target))
+        .collect()
+}
+
+fn folder(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
 pub(super) fn broken_links(tree: &Tree) -> Vec<String> {
     let mut findings = Vec::new();
     for file in tree.texts.iter().filter(|file| file.path.ends_with(".md")) {
-        let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let folder = folder(&file.path);
         for (line, target) in links(&file.text) {
             let path = match resolve(folder, target) {
                 // A heading of the page itself.
@@ -169,6 +187,19 @@ fn a_page_nobody_links_to_is_found() {
     for bad in ["docs/a.md", "`[a](docs/a.md)`", "```\n[a](docs/a.md)\n```"] {
         assert_eq!(unlinked_pages(&tree(bad)).len(), 1, "{bad}");
     }
+}
+
+#[test]
+fn a_page_that_the_index_links_to_counts_if_something_links_to_the_index() {
+    let tree = |readme: &str| {
+        Tree::of(&[
+            ("README.md", readme),
+            ("docs/index.md", "[a](a.md) [top](../README.md)"),
+            ("docs/a.md", ""),
+        ])
+    };
+    assert!(unlinked_pages(&tree("[all](docs/index.md)")).is_empty());
+    assert_eq!(unlinked_pages(&tree("")).len(), 2);
 }
 
 #[test]
