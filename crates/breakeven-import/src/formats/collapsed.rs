@@ -17,7 +17,7 @@ use crate::source::Source;
 pub(crate) static IMPORTER: Importer = Importer {
     name: "collapsed",
     about: "collapsed stacks: perf with inferno or stackcollapse, py-spy record --format raw, \
-            breakeven export --to collapsed; give the unit of the counts",
+            breakeven convert --to collapsed; give the unit of the counts",
     recognises: |source| {
         let lines = source.lines().filter(|line| !is_comment(line)).take(50);
         let paths: Vec<Option<(&str, f64)>> = lines.map(path_and_count).collect();
@@ -47,7 +47,7 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
     let wrong = |kind, told: &str| FileError::new(kind, told).at_path(&path);
     let Some(unit_ns) = options.count_ns else {
         let told = "the counts of collapsed stacks have no unit; give the unit: ns for those of \
-                    breakeven export, else us or ms, or the rate of the samples, as in 99hz";
+                    breakeven convert, else us or ms, or the rate of the samples, as in 99hz";
         return Err(wrong(FileErrorKind::Value, told));
     };
     let mut reader = source.into_reader()?;

@@ -20,7 +20,7 @@ use crate::walk::{Parts, Want};
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "speedscope",
-    about: "speedscope's JSON: py-spy record --format speedscope, breakeven export --to speedscope",
+    about: "speedscope's JSON: py-spy record --format speedscope, breakeven convert --to speedscope",
     recognises: |source| source.has("profiles[].type") || source.has("shared.frames"),
     read,
 };
