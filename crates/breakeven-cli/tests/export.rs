@@ -181,7 +181,7 @@ fn a_name_in_the_refusal_of_a_comparison_moved_the_terminal() {
         r#"{{"format":"breakeven-profile","version":1,"operations":[{{"name":"{name}","samples_ns":[5]}}]}}"#
     );
     fs::write(&path, text).unwrap();
-    let against = line("compare").arg(&sample()).arg(&path);
+    let against = line("compare").arg(sample()).arg(&path);
     let refusal = against.run().refusal();
     assert!(
         refusal.contains("x\u{fffd}]0;title\u{fffd} on cpu"),
