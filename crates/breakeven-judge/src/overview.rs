@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use breakeven_profile::profile::{Energy, Failure, Operation, Profile};
+use breakeven_profile::profile::{Energy, Executions, Failure, Operation, Profile};
 use breakeven_profile::stats::Summary;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::advise::CallsOf;
 use crate::bottleneck::{Finding, Subject, Targets};
@@ -99,9 +98,9 @@ pub struct Row {
     /// Why samples are missing.
     #[serde(skip_serializing)]
     pub failure: Option<Failure>,
-    /// Anything else that the profile says about the operation.
+    /// What an executor decided and where the tasks ran, of a batch's operation.
     #[serde(skip_serializing)]
-    pub attributes: BTreeMap<String, Value>,
+    pub executions: Option<Executions>,
 }
 
 /// Computes everything that the tables show.
@@ -109,7 +108,7 @@ pub fn overview(profile: &Profile, limits: &Limits) -> Overview {
     let (paths, calls_of) = (own_shares(profile), CallsOf::in_profile(profile));
     // Own times: that of a call is not counted again in the one around it.
     let own_ns = |operation: &Operation| own_ns(operation, operation.total_ns(), &paths);
-    let counted = |operation: &&Operation| !operation.is_within_execution();
+    let counted = |operation: &&Operation| !operation.within_execution;
     let total: f64 = (profile.operations.iter().filter(counted))
         .map(own_ns)
         .sum();
@@ -190,7 +189,7 @@ fn row(
         targets: summary.map(|summary| Targets::of(&summary, &limits.thresholds)),
         budgets: limits.hold(operation, mean_ns, memory_bytes.map(|bytes| bytes as f64)),
         failure: operation.failure.clone(),
-        attributes: operation.attributes.clone(),
+        executions: operation.executions.clone(),
         between_runs: Some(winner::run_medians(operation))
             .filter(|medians| medians.len() > 1)
             .and_then(|medians| Summary::of(&medians).ok()),

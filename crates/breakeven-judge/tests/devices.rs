@@ -3,7 +3,7 @@
 
 use breakeven_judge::advise::{ProfilerOptimizer, Rule};
 use breakeven_judge::{FindingKind, Limits, overview};
-use breakeven_profile::profile::{Device, Gpu, Profile};
+use breakeven_profile::profile::{Device, Gpu, Operation, Profile};
 
 use crate::advise::{operation, profile};
 
@@ -88,7 +88,10 @@ fn a_split_execution_is_neither_moved_nor_a_target() {
 /// The execution around a span counts its time.
 #[test]
 fn spans_were_counted_beside_their_execution() {
-    let spans = ["f:span", "f:fallback"].map(|name| operation(name, "cuda:0", vec![100.0 * MS; 5]));
+    let spans = ["f:span", "f:fallback"].map(|name| Operation {
+        within_execution: true,
+        ..operation(name, "cuda:0", vec![100.0 * MS; 5])
+    });
     let mut operations = vec![
         operation("f", "cpu+cuda:0", vec![150.0 * MS; 5]),
         operation("g", "cpu", vec![50.0 * MS; 5]),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use breakeven_judge::break_even::{SizeTimes, break_even};
 use breakeven_judge::page::{Item, Page, shown};
 use breakeven_judge::run_medians;
-use breakeven_profile::profile::{self, Device, Operation, Profile};
+use breakeven_profile::profile::{self, Device, Profile};
 use breakeven_profile::stats::median;
 use breakeven_profile::unit;
 use serde::Serialize;
@@ -112,7 +112,7 @@ pub(crate) fn part(profile: &Profile) -> Part {
 fn curves(profile: &Profile) -> BTreeMap<&str, Sized<'_>> {
     let mut all: BTreeMap<&str, Sized<'_>> = BTreeMap::new();
     let operations = profile.operations.iter();
-    for operation in operations.filter(|each| !Operation::is_within_execution(each)) {
+    for operation in operations.filter(|each| !each.within_execution) {
         let Some(size) = operation.size.filter(|size| *size > 0) else {
             continue;
         };

@@ -65,10 +65,12 @@ fn an_execution_its_spans_and_its_fallback_are_operations() {
         (whole.size, whole.items, calls(whole)),
         (Some(1000), Some(1000), 2)
     );
-    assert_eq!(whole.attributes["strategy"], "hybrid:60/40");
+    let executions = whole.executions.as_ref().expect("what was decided");
+    assert_eq!(executions.strategy.as_deref(), Some("hybrid:60/40"));
     let alone = operation(&profile, "recorded", "cpu").expect("one execution");
     assert_eq!(calls(alone), 1);
-    let error = alone.attributes["device_error"].as_str().expect("a text");
+    let executions = alone.executions.as_ref().expect("what was decided");
+    let error = executions.device_error.as_deref().expect("a text");
     assert!(error.starts_with("launch error"), "{error}");
     let fallback = operation(&profile, "recorded:fallback", GPU).expect("one");
     assert_eq!((fallback.items, calls(fallback)), (Some(600), 1));
@@ -226,11 +228,13 @@ fn tasks_and_failures_of_several_gpus_are_told_apart() {
     );
     let profile = profiler.snapshot();
     let told = operation(&profile, "told apart", &result.ran_on()).expect("an execution");
-    let expected = serde_json::json!({
-        "cpu": result.cpu.tasks,
-        "record: card 1": good.share.tasks,
-        "record: card 2": bad.share.tasks,
-    });
-    assert_eq!(told.attributes["device_tasks"], expected);
-    assert_eq!(told.attributes["gpu_tasks"], result.gpu.tasks as u64);
+    let expected = [
+        ("cpu", result.cpu.tasks),
+        ("record: card 1", good.share.tasks),
+        ("record: card 2", bad.share.tasks),
+    ];
+    let expected = expected.map(|(device, tasks)| (device.to_owned(), tasks as u64));
+    let executions = told.executions.as_ref().expect("what was decided");
+    assert_eq!(executions.device_tasks, expected.into());
+    assert_eq!(executions.gpu_tasks, Some(result.gpu.tasks as u64));
 }

@@ -179,6 +179,7 @@ impl Jobs {
         if ended.how.is_good() {
             let name = [&*self.operation, ":job"].concat();
             let mut call = Guard::enter_named(&name, Some(&device), None);
+            call.within_execution();
             call.items(slots.len());
             call.began_ago(ended.took);
         } else if self.halt != HaltArg::Never {

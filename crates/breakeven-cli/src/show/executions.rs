@@ -1,14 +1,12 @@
 //! Batches that an executor ran: what was decided and by what, where the tasks
-//! ran, what fell back, predicted beside actual. From the attributes that
-//! executions have in a profile, whoever recorded it.
+//! ran, what fell back, predicted and actual time.
 
 use std::iter;
 
 use breakeven_judge::Row as Judged;
 use breakeven_judge::page::figures::{plural, share, time};
 use breakeven_judge::page::{Column, Page, Row, Table, Text, Tone};
-use breakeven_profile::profile::Device;
-use breakeven_profile::recorder::{ExecutionRecord, Fallback};
+use breakeven_profile::profile::{self, Device, Fallback};
 use breakeven_profile::unit;
 
 use super::Report;
@@ -26,22 +24,18 @@ const ORDER: [&str; 6] = [
 /// The executions of one operation on one device.
 pub(super) struct Executions<'r> {
     pub(super) row: &'r Judged,
-    pub(super) record: ExecutionRecord<'static>,
+    pub(super) record: profile::Executions,
     /// Executions by what decided them, in the order in which it comes about; the last
     /// one's alone where not all are told.
     decided_by: Vec<(String, u64)>,
 }
 
 impl<'r> Executions<'r> {
-    /// None where the row's attributes tell of none.
+    /// `None` if the row has none.
     pub(super) fn of(row: &'r Judged) -> Option<Self> {
-        let mut record = ExecutionRecord::of(&row.attributes)?;
+        let mut record = row.executions.clone()?;
         let mut decided_by: Vec<(String, u64)> = match record.decided_by.is_empty() {
-            true => record
-                .decided
-                .iter()
-                .map(|by| (by.to_string(), 1))
-                .collect(),
+            true => record.decided.iter().map(|by| (by.clone(), 1)).collect(),
             false => record.decided_by.clone().into_iter().collect(),
         };
         let order = |by: &str| ORDER.iter().position(|known| *known == by);
@@ -180,7 +174,7 @@ impl<'r> Executions<'r> {
 }
 
 /// What fell back; the last error where not all are told.
-fn fell_back(report: &Report, record: &ExecutionRecord<'_>) -> Vec<String> {
+fn fell_back(report: &Report, record: &profile::Executions) -> Vec<String> {
     let of = |fallback: &Fallback| {
         let Fallback { error, tasks, .. } = fallback;
         let executions = plural(fallback.executions, "execution");

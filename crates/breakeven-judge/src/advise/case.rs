@@ -74,7 +74,7 @@ impl<'p> Case<'p> {
         // A benchmark measures a software GPU to compare; no program would run there.
         let is_software = |each: &Operation| profile.is_software_gpu(&each.device);
         operations.retain(|operation| {
-            !operation.is_within_execution()
+            !operation.within_execution
                 && (calls_of != CallsOf::Benchmark || !is_software(operation))
         });
         operations.sort_by_cached_key(|operation| operation.key());

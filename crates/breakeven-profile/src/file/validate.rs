@@ -7,7 +7,7 @@ use std::fmt;
 use super::error::{FileError, FileErrorKind, clipped};
 use super::times::{MAX_NS, is_time};
 use crate::profile::{
-    Activity, Energy, Environment, Evidence, LoadSample, Operation, Profile, Run,
+    Activity, Energy, Environment, Evidence, Executions, LoadSample, Operation, Profile, Run,
 };
 
 /// The longest name that a file may hold, bytes: short enough to be a row's head, a frame or a
@@ -104,6 +104,17 @@ fn operation(operation: &Operation, at: Text<'_>) -> Checked {
     names([&operation.name, &operation.device], at)?;
     for (counter, described) in &operation.counters {
         names([counter, &described.unit], format_args!("{at}.counters"))?;
+    }
+    let executions = operation.executions.iter();
+    for Executions {
+        device_tasks,
+        predicted_ns,
+        ..
+    } in executions
+    {
+        let at = format_args!("{at}.executions");
+        names(device_tasks.keys(), at)?;
+        finite(*predicted_ns, at)?;
     }
     let part = operation.gpu_use.unwrap_or_default();
     check(

@@ -200,6 +200,8 @@ impl Operation {
         self.flops = mean(self.flops, other.flops);
         self.gpu_use = self.gpu_use.or(other.gpu_use);
         self.failure = self.failure.take().or(other.failure);
+        self.executions = self.executions.take().or(other.executions);
+        self.within_execution |= other.within_execution;
         for (name, value) in other.attributes {
             self.attributes.entry(name).or_insert(value);
         }

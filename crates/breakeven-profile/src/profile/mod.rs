@@ -21,6 +21,7 @@ mod difference;
 mod energy;
 mod environment;
 mod evidence;
+mod execution;
 mod join;
 mod level;
 mod load;
@@ -34,6 +35,7 @@ pub use difference::{Difference, Part};
 pub use energy::{CountedEnergy, Energy};
 pub use environment::{Clock, Cpu, Environment, Gpu, RecorderCost};
 pub use evidence::{Bandwidth, BreakEven, Evidence, Peak};
+pub use execution::{Executions, Fallback};
 pub use join::JoinError;
 pub use level::Level;
 pub use load::{DeviceLoad, LoadRecord, LoadSample};
@@ -135,6 +137,13 @@ pub struct Operation {
     /// Anything else the writer knows of the operation.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, serde_json::Value>,
+    /// What an executor decided and where the tasks ran, of a batch's operation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub executions: Option<Executions>,
+    /// True for a part of a batch's execution, such as a worker's span: the batch's operation
+    /// counts its time too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub within_execution: bool,
     /// Why the operation has no (or not all) samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
@@ -264,13 +273,6 @@ impl Operation {
             device: self.device.clone(),
             size: self.size,
         }
-    }
-
-    /// True for a span of an executor's batch, for a job of `breakeven run`, and for the delay
-    /// of a fallback: the operation of the whole batch counts their time too.
-    pub fn is_within_execution(&self) -> bool {
-        let within = [":span", ":job", ":fallback"];
-        within.iter().any(|kind| self.name.ends_with(kind))
     }
 
     /// The kept samples of all runs, ns.

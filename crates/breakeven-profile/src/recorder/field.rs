@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The value of an attribute: a boolean, a number, a text, or whole numbers by name.
+/// The value of an attribute: a boolean, a number or a text.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Value<'a> {
@@ -16,8 +16,6 @@ pub enum Value<'a> {
     Float(f64),
     /// A text.
     Text(Cow<'a, str>),
-    /// Whole numbers by name, as the tasks that each device did.
-    Counts(Vec<(Cow<'a, str>, u64)>),
 }
 
 macro_rules! value_from {
@@ -66,11 +64,6 @@ impl Value<'_> {
             Self::Uint(value) => Value::Uint(value),
             Self::Float(value) => Value::Float(value),
             Self::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
-            Self::Counts(counts) => {
-                let counts = counts.into_iter();
-                let owned = counts.map(|(name, count)| (Cow::Owned(name.into_owned()), count));
-                Value::Counts(owned.collect())
-            }
         }
     }
 
@@ -83,10 +76,6 @@ impl Value<'_> {
             Self::Float(value) if value.is_finite() => (*value).into(),
             Self::Float(value) => value.to_string().into(),
             Self::Text(text) => text.as_ref().into(),
-            Self::Counts(counts) => counts
-                .iter()
-                .map(|(name, count)| (name.as_ref(), *count))
-                .collect(),
         }
     }
 }
@@ -169,13 +158,6 @@ mod tests {
         assert_eq!(Value::from(f64::NAN).to_json(), "NaN");
         assert_eq!(Value::from(0.5_f32).to_json(), 0.5);
         assert_eq!(Value::from(u64::MAX).to_json(), u64::MAX);
-    }
-
-    #[test]
-    fn counts_are_an_object() {
-        let counts = vec![("b".into(), 2), ("a".into(), 1)];
-        let counts = Value::Counts(counts).into_owned().to_json();
-        assert_eq!(counts, serde_json::json!({"a": 1, "b": 2}));
     }
 
     #[test]

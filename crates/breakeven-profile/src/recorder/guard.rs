@@ -8,6 +8,7 @@ use super::local;
 use super::node::{Figure, Node};
 use super::site::Site;
 use super::switch;
+use crate::profile::Executions;
 
 /// Records the time until it is dropped, also when a panic drops it.
 ///
@@ -139,6 +140,21 @@ impl Guard {
     pub fn attribute<'a>(&self, name: &'static str, value: impl Into<Value<'a>>) {
         if let Some(node) = self.node() {
             node.tell_attribute(name, value.into());
+        }
+    }
+
+    /// States what an executor decided and where the tasks ran, of a batch.
+    pub fn executions(&self, executions: Executions) {
+        if let Some(node) = self.node() {
+            node.set_executions(executions);
+        }
+    }
+
+    /// States that the call is a part of a batch's execution, whose operation counts its time
+    /// too.
+    pub fn within_execution(&self) {
+        if let Some(node) = self.node() {
+            node.set_within_execution();
         }
     }
 

@@ -22,6 +22,8 @@ pub(super) fn operation(site: &Site, readings: &[&Reading], clock: &Clock) -> Op
     if cancelled > 0 {
         attributes.insert("cancelled".to_owned(), cancelled.into());
     }
+    let mut executions = readings.iter().rev();
+    let executions = executions.find_map(|reading| reading.executions.as_ref());
     let memory_bytes = readings.iter().map(|reading| reading.memory).max();
     let memory_bytes = memory_bytes.filter(|bytes| *bytes > 0);
     Operation {
@@ -32,6 +34,8 @@ pub(super) fn operation(site: &Site, readings: &[&Reading], clock: &Clock) -> Op
         gpu_use: gpu_use(readings),
         memory_bytes,
         attributes,
+        executions: executions.map(|executions| (**executions).clone()),
+        within_execution: readings.iter().any(|reading| reading.within_execution),
         runs: vec![Run {
             memory_bytes,
             ..run(readings, clock)

@@ -61,7 +61,6 @@ mod cache;
 mod call;
 mod clock;
 mod cost;
-mod execution;
 mod export;
 mod field;
 mod future;
@@ -88,7 +87,6 @@ use std::sync::OnceLock;
 
 pub use allocator::TrackingAllocator;
 pub use clock::{Clock, Instant};
-pub use execution::{ExecutionRecord, Fallback};
 pub use export::Losses;
 pub use field::{Count, Value};
 pub use future::{AsyncCall, Recorded};

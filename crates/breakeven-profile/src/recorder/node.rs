@@ -7,7 +7,7 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU64, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, fence};
 
 use super::field::{Attributes, Value};
 use super::lock::lock;
@@ -15,6 +15,7 @@ use super::memory::Memory;
 use super::reading::Reading;
 use super::reservoir::{Draw, Slots};
 use super::writer::Writer;
+use crate::profile::Executions;
 
 /// The node outside all operations. Nothing is ever recorded in it.
 pub(super) static ROOT: Node = Node::new(u32::MAX);
@@ -52,6 +53,9 @@ pub(super) struct Node {
     samples: Slots,
     polled: Slots,
     attributes: Mutex<Attributes>,
+    /// Of a batch that an executor ran, the last execution.
+    executions: Mutex<Option<Box<Executions>>>,
+    within_execution: AtomicBool,
     /// Its place in the tree of its thread.
     pub(super) id: u32,
 }
@@ -137,6 +141,8 @@ impl Node {
             samples: Slots::new(),
             polled: Slots::new(),
             attributes: Mutex::new(Attributes::new()),
+            executions: Mutex::new(None),
+            within_execution: AtomicBool::new(false),
             id,
         }
     }
@@ -274,6 +280,16 @@ impl Node {
         lock(&self.attributes).set(name, value);
     }
 
+    /// Records an execution; the last one stays.
+    pub(super) fn set_executions(&self, executions: Executions) {
+        *lock(&self.executions) = Some(Box::new(executions));
+    }
+
+    /// Records that its calls are parts of an execution.
+    pub(super) fn set_within_execution(&self) {
+        self.within_execution.store(true, Relaxed);
+    }
+
     /// Begins anew as a node of nothing; its owner's to call.
     pub(super) fn clear(&self) {
         self.change(|| {
@@ -304,6 +320,8 @@ impl Node {
             self.polled.clear();
         });
         *lock(&self.attributes) = Attributes::new();
+        *lock(&self.executions) = None;
+        self.within_execution.store(false, Relaxed);
     }
 
     /// What the node holds, all of it of the same moment.
@@ -322,6 +340,8 @@ impl Node {
             fence(Acquire);
             if self.draw.next() == next {
                 reading.attributes = lock(&self.attributes).clone();
+                reading.executions.clone_from(&lock(&self.executions));
+                reading.within_execution = self.within_execution.load(Relaxed);
                 return reading;
             }
         }
@@ -354,6 +374,8 @@ impl Node {
                 ),
                 kept: Vec::new(),
                 attributes: Attributes::new(),
+                executions: None,
+                within_execution: false,
             };
             fence(Acquire);
             if before.is_multiple_of(2) && self.version.load(Relaxed) == before {

@@ -1,6 +1,7 @@
 //! What was recorded of one operation on one call path, as whoever exports sees it.
 
 use super::field::Attributes;
+use crate::profile::Executions;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Reading {
@@ -23,6 +24,8 @@ pub(super) struct Reading {
     /// Kept calls: the whole time, and the part of it that was polled.
     pub(super) kept: Vec<(u64, u64)>,
     pub(super) attributes: Attributes,
+    pub(super) executions: Option<Box<Executions>>,
+    pub(super) within_execution: bool,
 }
 
 impl Reading {

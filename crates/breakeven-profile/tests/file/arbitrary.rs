@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use breakeven_profile::profile::{
     Activity, Bandwidth, BreakEven, Clock, Copies, CountedEnergy, Counter, Cpu, Energy,
-    Environment, Evidence, Failure, Gpu, Launches, Operation, Peak, Profile, RecorderCost, Run,
-    Stack, Stream, Timeline, TimelineEvent,
+    Environment, Evidence, Executions, Failure, Gpu, Launches, Operation, Peak, Profile,
+    RecorderCost, Run, Stack, Stream, Timeline, TimelineEvent,
 };
 use breakeven_profile::stats::Moments;
 use proptest::collection::{btree_map, vec};
@@ -250,7 +250,22 @@ fn operation() -> impl Strategy<Value = Operation> {
     ];
     let failure = (text(), text()).prop_map(|(kind, message)| Failure { kind, message });
     let attributes = btree_map(text(), value(), 0..3);
-    let rest = (attributes, of(failure), vec(run(), 0..4), of(0.0..=1.0));
+    let executions =
+        (text(), of(any::<u64>()), of(number())).prop_map(|(why, tasks, predicted_ns)| {
+            Executions {
+                why: Some(why),
+                tasks,
+                predicted_ns,
+                ..Executions::default()
+            }
+        });
+    let rest = (
+        attributes,
+        of(failure),
+        vec(run(), 0..4),
+        of(0.0..=1.0),
+        (of(executions), any::<bool>()),
+    );
     (key, of(text()), counts, rest).prop_map(
         |((name, device, size), workload, [items, bytes, flops, memory_bytes], rest)| Operation {
             name,
@@ -263,6 +278,8 @@ fn operation() -> impl Strategy<Value = Operation> {
             memory_bytes,
             gpu_use: rest.3,
             attributes: rest.0,
+            executions: rest.4.0,
+            within_execution: rest.4.1,
             failure: rest.1,
             counters: described(&rest.2),
             runs: rest.2,

@@ -3,7 +3,8 @@
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use breakeven_profile::recorder::{ExecutionRecord, Guard};
+use breakeven_profile::profile::Executions;
+use breakeven_profile::recorder::Guard;
 use breakeven_profile::{get_profiler, scope};
 use serde_json::json;
 
@@ -367,33 +368,31 @@ fn a_constant_of_the_program_may_be_called_site() {
 }
 
 #[test]
-fn what_is_recorded_of_an_execution_is_read_back() {
+fn what_is_recorded_of_an_execution_is_in_the_profile() {
     let _shared = shared();
-    let record = ExecutionRecord {
-        decided: Some("model".into()),
-        strategy: Some("hybrid:60/40".into()),
+    let executions = Executions {
+        decided: Some("model".to_owned()),
+        strategy: Some("hybrid:60/40".to_owned()),
         tasks: Some(1000),
         gpu_tasks: Some(600),
         device_tasks: [("cpu", 400), ("card", 350), ("card#2", 250)]
-            .map(|(device, tasks)| (device.into(), tasks))
+            .map(|(device, tasks)| (device.to_owned(), tasks))
             .into(),
         predicted_ns: Some(2.5e6),
         recalled: Some(7),
-        device_error: Some("out of memory: 3 GB".into()),
-        ..ExecutionRecord::default()
+        device_error: Some("out of memory: 3 GB".to_owned()),
+        ..Executions::default()
     };
-    for (name, record) in [
-        ("executed", &record),
-        ("asked", &ExecutionRecord::default()),
-    ] {
-        record.record(&Guard::enter_named(name, None, None));
-    }
+    let call = Guard::enter_named("executed", None, None);
+    call.executions(Executions::default());
+    call.executions(executions.clone());
+    Guard::enter_named("executed:span", None, None).within_execution();
+    drop(call);
+    // A program's own attributes and names mean nothing.
+    drop(scope!("resize:span", strategy = "nearest"));
     let profile = snapshot();
-    let attributes = &only(&profile, "executed").attributes;
-    assert_eq!(ExecutionRecord::of(attributes), Some(record));
-    let nothing = &only(&profile, "asked").attributes;
-    assert_eq!(ExecutionRecord::of(nothing), None);
-    // A program's own attribute of that name.
-    let other = [("strategy".to_owned(), json!(7))].into();
-    assert_eq!(ExecutionRecord::of(&other), None);
+    assert_eq!(only(&profile, "executed").executions, Some(executions));
+    assert!(only(&profile, "executed:span").within_execution);
+    let own = only(&profile, "resize:span");
+    assert!(own.executions.is_none() && !own.within_execution);
 }

@@ -1,5 +1,5 @@
 //! An execution in the profile: the operations that docs/guide.md lists under "In the
-//! profile", with an [`ExecutionRecord`] as attributes.
+//! profile", with its [`Executions`].
 //!
 //! The size is the number of tasks where that is round (two digits and zeros, or
 //! a power of two), else the next power of two: every size is an operation of its
@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use breakeven_profile::profile::Device;
-use breakeven_profile::recorder::{ExecutionRecord, Guard, is_on};
+use breakeven_profile::profile::{Device, Executions};
+use breakeven_profile::recorder::{Guard, is_on};
 
 use super::ended::Ended;
 use super::published;
@@ -38,7 +38,9 @@ impl SpanRecord {
     /// A worker begins a span.
     #[inline]
     pub(super) fn cpu(&self) -> Guard {
-        Guard::enter_named(&self.operation, None, None)
+        let call = Guard::enter_named(&self.operation, None, None);
+        call.within_execution();
+        call
     }
 
     /// A launch has ended.
@@ -51,6 +53,7 @@ impl SpanRecord {
     ) {
         let device = self.devices[index].as_str();
         let mut call = Guard::enter_named(&self.operation, Some(device), None);
+        call.within_execution();
         call.items(tasks);
         if let Some(part) = now_and_then(device, in_use) {
             call.gpu_use(part);
@@ -110,21 +113,20 @@ pub(super) fn tell(ended: &Ended, operation: &str, manager: &Shared) {
     if let ([_, _, ..], true) = (&ended.names[..], on_gpus > 0) {
         let gpus = (ended.names.iter().map(String::as_str)).zip(&counts.gpus);
         let all = gpus.chain([(Device::CPU, &counts.cpu)]);
-        device_tasks.extend(all.map(|(name, share)| (name.into(), share.tasks as u64)));
+        device_tasks.extend(all.map(|(name, share)| (name.to_owned(), share.tasks as u64)));
     }
-    let record = ExecutionRecord {
-        decided: (!by_program).then(|| decision.basis.name().into()),
-        strategy: (!is_cpus).then(|| decision.strategy.to_string().into()),
+    call.executions(Executions {
+        decided: (!by_program).then(|| decision.basis.name().to_owned()),
+        strategy: (!is_cpus).then(|| decision.strategy.to_string()),
         tasks: is_rounded.then_some(tasks as u64),
         // Of one side alone all are.
         gpu_tasks: is_shared.then_some(on_gpus as u64),
         device_tasks,
         predicted_ns: decision.predicted_ns().filter(|_| !by_program),
         recalled: (ended.recalled > 0).then_some(ended.recalled as u64),
-        device_error: counts.first_error().map(|error| error.to_string().into()),
-        ..ExecutionRecord::default()
-    };
-    record.record(&call);
+        device_error: counts.first_error().map(|error| error.to_string()),
+        ..Executions::default()
+    });
     call.began_ago(ended.took);
     drop(call);
     if fallen > 0 {
@@ -134,6 +136,7 @@ pub(super) fn tell(ended: &Ended, operation: &str, manager: &Shared) {
         };
         let name = [operation, ":fallback"].concat();
         let mut call = Guard::enter_named(&name, Some(&devices), None);
+        call.within_execution();
         call.items(fallen);
         call.began_ago(counts.fallback.delay.unwrap_or_default());
     }
@@ -157,14 +160,13 @@ pub(super) fn tell_chain<T>(result: &ExecutionResult<T>) {
     let device = result.ran_on();
     let mut call = Guard::enter_named(&result.operation, Some(&device), Some(size));
     call.items(tasks);
-    let record = ExecutionRecord {
-        decided: Some(result.decision.basis.name().into()),
-        strategy: Some(result.decision.strategy.to_string().into()),
+    call.executions(Executions {
+        decided: Some(result.decision.basis.name().to_owned()),
+        strategy: Some(result.decision.strategy.to_string()),
         tasks: (size != tasks as u64).then_some(tasks as u64),
         predicted_ns: result.decision.predicted_ns(),
-        ..ExecutionRecord::default()
-    };
-    record.record(&call);
+        ..Executions::default()
+    });
     call.began_ago(result.execution_time);
 }
 

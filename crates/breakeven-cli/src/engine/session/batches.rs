@@ -1,80 +1,57 @@
-//! Executions of batches in the profile: times, and in attributes the decisions
-//! and what fell back, which the recorder has of the last execution only.
+//! Executions of batches in the profile: times, decisions, and what fell back, which the
+//! recorder has of the last execution only.
 
 use std::collections::HashMap;
 
-use breakeven_profile::profile::{Failure, Operation, OperationKey, Profile, Run};
-use breakeven_profile::recorder::{ExecutionRecord, Fallback};
+use breakeven_profile::profile::{
+    Executions, Failure, Fallback, Operation, OperationKey, Profile, Run,
+};
 
 use crate::engine::protocol::{BatchCell, Execution, GpuFailure};
 use crate::engine::suite::{BatchWorkload, Event};
 
-/// What is known of the executions of one operation on one device.
-#[derive(Debug, Default)]
-struct Executions {
-    record: ExecutionRecord<'static>,
-    /// The process, counted from 0, that the operation's last run is of.
-    run: Option<u32>,
-}
-
-impl Executions {
-    /// Takes another execution of a batch of so many tasks.
-    fn note(&mut self, tasks: usize, last: &Execution) {
-        let record = &mut self.record;
-        *record.executions.get_or_insert(0) += 1;
-        *record
-            .decided_by
-            .entry(last.decided_by.clone())
-            .or_default() += 1;
-        record.strategy = Some(last.strategy.clone().into());
-        record.why = Some(last.why.clone().into());
-        record.tasks = Some(tasks as u64);
-        record.gpu_tasks = Some(last.gpu_tasks);
-        record.device_tasks = last
-            .device_tasks
-            .iter()
-            .map(|(device, tasks)| (device.clone().into(), *tasks))
-            .collect();
-        record.predicted_ns = last.predicted_ns.or(record.predicted_ns);
-        for GpuFailure {
-            device,
-            error,
-            tasks,
-        } in &last.failures
-        {
-            let is_same = |known: &Fallback| {
-                let message = known.error.strip_prefix(error.kind.as_str());
-                known.device == *device && message.is_some_and(|message| message.starts_with(": "))
-            };
-            let known = record.fallbacks.iter().position(is_same);
-            let at = known.unwrap_or_else(|| {
-                record.fallbacks.push(Fallback {
-                    device: device.clone(),
-                    error: error.to_string(),
-                    executions: 0,
-                    tasks: 0,
-                });
-                record.fallbacks.len() - 1
+/// Adds an execution of a batch of `tasks` tasks to those of its operation.
+fn add(executions: &mut Executions, tasks: usize, last: &Execution) {
+    *executions.executions.get_or_insert(0) += 1;
+    let by = executions.decided_by.entry(last.decided_by.clone());
+    *by.or_default() += 1;
+    executions.strategy = Some(last.strategy.clone());
+    executions.why = Some(last.why.clone());
+    executions.tasks = Some(tasks as u64);
+    executions.gpu_tasks = Some(last.gpu_tasks);
+    executions.device_tasks.clone_from(&last.device_tasks);
+    executions.predicted_ns = last.predicted_ns.or(executions.predicted_ns);
+    for GpuFailure {
+        device,
+        error,
+        tasks,
+    } in &last.failures
+    {
+        let is_same = |known: &Fallback| {
+            let message = known.error.strip_prefix(error.kind.as_str());
+            known.device == *device && message.is_some_and(|message| message.starts_with(": "))
+        };
+        let known = executions.fallbacks.iter().position(is_same);
+        let at = known.unwrap_or_else(|| {
+            executions.fallbacks.push(Fallback {
+                device: device.clone(),
+                error: error.to_string(),
+                executions: 0,
+                tasks: 0,
             });
-            let fallback = &mut record.fallbacks[at];
-            fallback.executions += 1;
-            fallback.tasks += tasks;
-        }
-    }
-
-    /// Begins the operation's run of a process, unless it has begun.
-    fn begin(&mut self, run: u32, operation: &mut Operation) {
-        if self.run != Some(run) {
-            self.run = Some(run);
-            operation.runs.push(Run::default());
-        }
+            executions.fallbacks.len() - 1
+        });
+        let fallback = &mut executions.fallbacks[at];
+        fallback.executions += 1;
+        fallback.tasks += tasks;
     }
 }
 
-/// The executions that were told so far, by their operations.
+/// Where the executions of batches are in the profile.
 #[derive(Default)]
 pub(super) struct Batches {
-    known: HashMap<OperationKey, Executions>,
+    /// By operation, the process, counted from 0, that its last run is of.
+    runs: HashMap<OperationKey, u32>,
     /// The operation that the last execution is of.
     pub(super) last: Option<OperationKey>,
     /// The process that measures, counted from 0.
@@ -89,9 +66,9 @@ impl Batches {
         cell: &BatchCell,
         execution: &Execution,
     ) {
-        // The very first call of the kernel in this process is told apart.
-        let mut of_kernel = (self.known.iter()).filter(|(key, _)| key.name == cell.kernel);
-        let is_first = of_kernel.all(|(_, known)| known.run != Some(self.run));
+        // The very first call of the kernel in this process is kept apart.
+        let mut of_kernel = (self.runs.iter()).filter(|(key, _)| key.name == cell.kernel);
+        let is_first = of_kernel.all(|(_, run)| *run != self.run);
         let key = OperationKey {
             name: cell.kernel.clone(),
             device: execution.device.clone(),
@@ -99,11 +76,10 @@ impl Batches {
         };
         let operation = operation(profile, cell, &key);
         self.last = Some(key.clone());
-        let known = self.known.entry(key).or_default();
-        known.note(cell.tasks, execution);
-        known.record.write(&mut operation.attributes);
+        let executions = operation.executions.get_or_insert_default();
+        add(executions, cell.tasks, execution);
         if execution.warm_up {
-            known.begin(self.run, operation);
+            self.begin(key, operation);
             let event = match is_first {
                 true => Event::FirstCall(execution.ns as f64),
                 false => Event::WarmUp(execution.ns as f64),
@@ -119,8 +95,15 @@ impl Batches {
         for recorded in recorded.operations {
             let key = recorded.key();
             let into = operation(profile, cell, &key);
-            self.known.entry(key).or_default().begin(self.run, into);
+            self.begin(key, into);
             take_over(into, recorded);
+        }
+    }
+
+    /// Begins the operation's run of this process, unless it has begun.
+    fn begin(&mut self, key: OperationKey, operation: &mut Operation) {
+        if self.runs.insert(key, self.run) != Some(self.run) {
+            operation.runs.push(Run::default());
         }
     }
 }
@@ -183,9 +166,17 @@ fn take_over(into: &mut Operation, from: Operation) {
     into.flops = from.flops;
     into.gpu_use = from.gpu_use;
     into.memory_bytes = from.memory_bytes;
-    // What was told of all executions is more than what the recorder has of the last.
+    into.within_execution = from.within_execution;
     for (name, value) in from.attributes {
         into.attributes.entry(name).or_insert(value);
+    }
+    // The recorder has the last execution only.
+    match (&mut into.executions, from.executions) {
+        (Some(all), Some(last)) => {
+            all.recalled = last.recalled;
+            all.device_error = last.device_error;
+        }
+        (none, last) => *none = last,
     }
     let (Some(run), Some(recorded)) = (into.runs.last_mut(), from.runs.into_iter().next()) else {
         return;

@@ -28,8 +28,8 @@ fn a_split_over_the_cpu_and_the_software_gpu() {
     };
     let operation = profiled.only("conv2d");
     assert_eq!(operation["device"], format!("cpu+{gpu}"));
-    assert_eq!(operation["attributes"]["gpu_tasks"], 2);
-    assert!(operation["attributes"]["fallbacks"].is_null());
+    assert_eq!(operation["executions"]["gpu_tasks"], 2);
+    assert!(operation["executions"]["fallbacks"].is_null());
     let spans = profiled.operations();
     let devices: Vec<&Value> = (spans.iter())
         .filter(|each| each["name"] == "conv2d:span")
@@ -61,7 +61,7 @@ fn the_second_time_auto_decides_by_what_it_learned() {
     let of_conv2d = (operations.iter()).filter(|each| each["name"] == "conv2d");
     let by = |word: &str| {
         let counts = of_conv2d.clone();
-        let counts = counts.filter_map(|each| each["attributes"]["decided_by"][word].as_u64());
+        let counts = counts.filter_map(|each| each["executions"]["decided_by"][word].as_u64());
         counts.sum::<u64>()
     };
     assert_eq!(by("rule"), 0, "{operations:#?}");
@@ -103,7 +103,7 @@ fn a_gpu_that_fails_half_way_falls_back_and_is_told_of() {
         .iter()
         .find(|each| each["name"] == "conv2d" && each["device"] != software_gpu().unwrap())
         .unwrap_or_else(|| panic!("{:#?}", profiled.ended));
-    let fallbacks = on_cpu["attributes"]["fallbacks"].as_array().unwrap();
+    let fallbacks = on_cpu["executions"]["fallbacks"].as_array().unwrap();
     assert_eq!(
         fallbacks[0]["error"], "device lost: Device is lost",
         "{fallbacks:?}"

@@ -101,7 +101,7 @@ fn a_gpu_that_is_not_there_falls_back_and_says_why() {
             operation["runs"][0]["warmup_ns"].as_array().unwrap().len(),
             1
         );
-        let told = &operation["attributes"];
+        let told = &operation["executions"];
         assert_eq!(told["strategy"], strategy);
         assert_eq!(told["executions"], 6);
         assert_eq!(told["gpu_tasks"], 0);
@@ -164,7 +164,7 @@ fn tasks_are_counted_where_their_size_in_the_profile_is_rounded() {
     let profiled = without_gpu(&format!("cpu-only {FEW} --tasks 123"));
     let operation = profiled.only("vector_add");
     assert_eq!(operation["size"], 128);
-    assert_eq!(operation["attributes"]["tasks"], 123);
+    assert_eq!(operation["executions"]["tasks"], 123);
     assert_eq!(operation["runs"].as_array().unwrap().len(), 1);
     let ended = profiled.ended.quietly(0);
     assert_eq!(ended.lines_with("123 100%").len(), 1, "{ended:#?}");
@@ -182,7 +182,7 @@ fn every_kernel_has_a_batch_and_runs_are_processes() {
         assert_eq!(operation["runs"].as_array().unwrap().len(), 2);
         let of_spans = operation["name"].as_str().unwrap().ends_with(":span");
         if !of_spans {
-            assert_eq!(operation["attributes"]["decided_by"]["rule"], 6);
+            assert_eq!(operation["executions"]["decided_by"]["rule"], 6);
             assert_eq!(operation["size"], 2);
         }
     }
@@ -201,7 +201,7 @@ fn the_operator_comes_before_auto_and_not_before_a_strategy() {
             .env("BREAKEVEN_STRATEGY", order);
         profile.args("--format json").run()
     };
-    let told = |ended: Ended| ended.quietly(0).json()["operations"][0]["attributes"].clone();
+    let told = |ended: Ended| ended.quietly(0).json()["operations"][0]["executions"].clone();
     let by_operator = told(ordered("auto", "gpu-only"));
     assert_eq!(by_operator["decided_by"]["operator"], 6, "{by_operator:#}");
     assert_eq!(by_operator["fallbacks"][0]["tasks"], 600, "{by_operator:#}");

@@ -57,20 +57,18 @@ fn printed() {
     let file: Value = serde_json::from_str(&fs::read_to_string(sample()).unwrap()).unwrap();
     let [shown, written] = [&json, &file].map(|each| each["operations"].as_array().unwrap());
     for (shown, written) in shown.iter().zip(written) {
-        assert_eq!(shown["attributes"], written["attributes"]);
+        assert_eq!(shown["executions"], written["executions"]);
     }
 }
 
 #[test]
-fn what_a_terminal_would_obey_is_not_printed_of_attributes() {
+fn what_a_terminal_would_obey_is_not_printed_of_executions() {
     let directory = directory();
     let file = directory.path().join("odd.json");
     let text = r#"{"format": "breakeven-profile", "version": 1, "operations": [
-        {"name": "f", "device": "cpu", "size": 3, "samples_ns": [1, 2], "attributes": {
+        {"name": "f", "device": "cpu", "size": 3, "samples_ns": [1, 2], "executions": {
             "strategy": "\u001b[2Jauto", "decided_by": {"\u0007rule": 1}, "why": "a\u001bb",
-            "gpu_tasks": 7, "predicted_ns": -1, "device_error": "\u001b]0;x\u0007"}},
-        {"name": "g", "device": "cpu", "attributes": {
-            "strategy": 7, "decided_by": [1], "fallbacks": {"error": 1}, "predicted_ns": "x"}}]}"#;
+            "gpu_tasks": 7, "predicted_ns": -1, "device_error": "\u001b]0;x\u0007"}}]}"#;
     fs::write(&file, text).unwrap();
     for format in ["table", "markdown", "csv"] {
         let printed = show(&file, &format!("--format {format}")).quietly(0).stdout;

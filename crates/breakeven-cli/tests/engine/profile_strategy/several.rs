@@ -28,7 +28,7 @@ fn device_tasks(profiled: &Profiled) -> Vec<Value> {
     let operations = profiled.operations().into_iter();
     let told = operations
         .filter(|each| each["name"] == "conv2d")
-        .map(|each| each["attributes"]["device_tasks"].clone());
+        .map(|each| each["executions"]["device_tasks"].clone());
     told.filter(|told| !told.is_null()).collect()
 }
 
@@ -135,7 +135,7 @@ fn one_that_is_lost_half_way_costs_no_result_and_is_named() {
     let operations = profiled.operations().into_iter();
     let of_conv2d = operations.filter(|each| each["name"] == "conv2d");
     let fallbacks =
-        of_conv2d.filter_map(|each| each["attributes"]["fallbacks"].as_array().cloned());
+        of_conv2d.filter_map(|each| each["executions"]["fallbacks"].as_array().cloned());
     let lost: Vec<Value> = fallbacks
         .flatten()
         .filter(|each| each["error"].as_str().unwrap().starts_with("device lost"))

@@ -41,7 +41,7 @@ fn a_profile_has_jobs_and_decisions_and_is_read_by_the_other_commands() {
         .find(|each| each["name"] == "thumbnails")
         .unwrap();
     assert_eq!(batch["size"], 60);
-    assert_eq!(batch["attributes"]["decided"], "rule");
+    assert_eq!(batch["executions"]["decided"], "rule");
     let compared = line("compare --baseline")
         .arg(&before)
         .arg("--current")

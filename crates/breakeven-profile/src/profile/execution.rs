@@ -1,0 +1,64 @@
+//! What a profile has of the executions of an operation: what an executor decided, where the
+//! tasks ran, and what fell back.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The executions of an operation; what is not known is absent. A recorded program has the
+/// last one, a measured suite all of them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[must_use]
+pub struct Executions {
+    /// Number of executions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub executions: Option<u64>,
+    /// Number of executions by what decided them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub decided_by: BTreeMap<String, u64>,
+    /// What decided the last one, if no more is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided: Option<String>,
+    /// The last decision; absent if it was left to the CPU, as asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<String>,
+    /// The reason of the last decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Tasks in the batch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<u64>,
+    /// Tasks of the last execution that GPUs did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpu_tasks: Option<u64>,
+    /// Tasks of the last execution by device, if there were several GPUs.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub device_tasks: BTreeMap<String, u64>,
+    /// Predicted time of the last execution, ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub predicted_ns: Option<f64>,
+    /// Tasks of the last execution that were taken back from a launch that took too long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recalled: Option<u64>,
+    /// Executions in which a GPU failed, by the GPU and the kind of failure.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<Fallback>,
+    /// The last error of the GPU, if no more is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_error: Option<String>,
+}
+
+/// Executions in which a GPU failed in the same way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fallback {
+    /// The GPU; absent if there was none to use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// The first error: its kind, and its message.
+    pub error: String,
+    /// Number of executions.
+    pub executions: u64,
+    /// Tasks that the CPU did in the GPU's place.
+    pub tasks: u64,
+}
