@@ -258,3 +258,21 @@ fn sections_that_say_nothing_are_left_out() {
         assert!(!printed.contains(section), "{printed}");
     }
 }
+
+#[test]
+fn a_file_comes_through_the_standard_input() {
+    let results = r#"{"results": [{"command": "make", "times": [2.0, 2.1, 2.0]}]}"#;
+    let folder = directory();
+    let file = folder.path().join("make.json");
+    fs::write(&file, results).unwrap();
+    let shown = show(&file, "").quietly(0).stdout;
+    let mut piped = line("show -");
+    piped.command.stdin(fs::File::open(&file).unwrap());
+    assert_eq!(piped.run().quietly(0).stdout, shown);
+    let mut compared = line("compare").arg(&file).args("-");
+    compared.command.stdin(fs::File::open(&file).unwrap());
+    assert!(compared.run().quietly(0).stdout.contains("make"));
+    let mut wrong = line("show -");
+    wrong.command.stdin(std::process::Stdio::null());
+    assert!(wrong.run().refusal().starts_with("error: <stdin>:"));
+}

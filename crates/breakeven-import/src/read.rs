@@ -28,7 +28,7 @@ pub struct Imported {
     pub history: Vec<Entry>,
 }
 
-/// Reads a profile file, or a file of another tool.
+/// Reads a profile file, or a file of another tool; `-` is the standard input.
 ///
 /// # Errors
 ///

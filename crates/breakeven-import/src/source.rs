@@ -34,8 +34,13 @@ pub(crate) struct Source {
 }
 
 impl Source {
+    /// Opens a file or a folder; `-` is the standard input.
     pub(crate) fn open(path: &Path) -> Result<Self, FileError> {
         let failed = |action, reason: io::Error| FileError::io(action, &reason).at_path(path);
+        if path == Path::new("-") {
+            let read = Self::of(io::stdin(), Path::new("<stdin>"));
+            return read.map_err(|reason| failed("cannot be read", reason));
+        }
         if fs::metadata(path).is_ok_and(|found| found.is_dir()) {
             return Ok(Self {
                 path: path.to_owned(),

@@ -17,7 +17,7 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "BASELINE", required_unless_present = "baselines")]
     pub(crate) baseline: Option<PathBuf>,
 
-    /// The profile to judge, or a file of another tool
+    /// The profile to judge, or a file of another tool; - is the standard input
     #[arg(value_name = "CURRENT", required_unless_present = "currents")]
     pub(crate) current: Option<PathBuf>,
 

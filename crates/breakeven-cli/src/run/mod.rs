@@ -134,6 +134,8 @@ pub(crate) fn run(args: &RunArgs, err: &mut dyn Write) -> Result<Ending> {
             Err(ExportError::Empty) => {
                 let _ = writeln!(err, "no job was done: no profile is written");
             }
+            // By itself, so that a full disk is recognised.
+            Err(ExportError::File(error)) => return Err(error.into()),
             exported => exported?,
         }
     }

@@ -30,7 +30,7 @@ mod verdicts;
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// Profile file, or a file of another tool
+    /// Profile file, or a file of another tool; - is the standard input
     pub(crate) file: PathBuf,
 
     /// Budgets for means and memory

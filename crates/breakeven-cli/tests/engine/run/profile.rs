@@ -67,3 +67,13 @@ fn what_was_decided_is_explained() {
         "{ended:#?}"
     );
 }
+
+/// It was wrong use, 2.
+#[test]
+fn a_profile_that_a_full_disk_has_no_room_for_is_a_failure() {
+    if !std::path::Path::new("/dev/full").exists() {
+        return crate::command::skipped("there is no /dev/full");
+    }
+    let ended = ended(fed(run("true", ["--profile", "/dev/full"]), &numbers(3)));
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+}
