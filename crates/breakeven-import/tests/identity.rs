@@ -420,7 +420,10 @@ fn a_log_line_does_not_rename_the_benchmarks_of_go_below_it() {
         "example.com/p.BenchmarkB (note=after)",
         "BenchmarkC (note=after)",
     ];
-    assert_eq!(names(&read_text(text)), expected);
+    let imported = read_text(text);
+    assert_eq!(names(&imported), expected);
+    let note = imported.notes[0].to_string();
+    assert!(note.ends_with("the first is http, line 4"), "{note}");
 }
 
 #[test]

@@ -240,10 +240,15 @@ impl State<'_> {
             if matches!(key, "goos" | "pkg") {
                 self.begin_process(notes);
             }
-            // Otherwise it is what a benchmark prints.
-            let is_known = || KEYS.contains(&key) || self.keys.contains(key);
-            if self.running.is_none() && (!self.has_results || is_known()) {
-                self.configure(key, value);
+            let is_known = KEYS.contains(&key) || self.keys.contains(key);
+            match self.running {
+                // It is what the benchmark prints.
+                Some(_) => {}
+                None if is_known || !self.has_results => self.configure(key, value),
+                None => {
+                    let why = "a key configures only if it is there before the first result too";
+                    notes.leave_out("line(s)", why, &format!("{key}, line {number}"));
+                }
             }
         }
     }
