@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use breakeven_profile::file::{FileError, FileErrorKind};
+use breakeven_profile::file::FileError;
 use breakeven_profile::profile::Profile;
 
 use crate::gather::{Gather, MOST_NS, Own};
@@ -93,7 +93,7 @@ impl Folded {
         let operations = operations.ranked(notes);
         if operations.is_empty() {
             let told = "the file holds no samples; look whether the program ran long enough";
-            return Err(FileError::new(FileErrorKind::Empty, told));
+            return Err(notes.nothing(told));
         }
         Ok(Profile {
             operations,

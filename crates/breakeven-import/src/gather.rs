@@ -1,7 +1,7 @@
 //! Operations while a file is read: samples by operation and run.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Counter, Environment, Failure, Operation, Profile, Run};
@@ -23,8 +23,9 @@ const OTHERS: &str = "(other operations)";
 
 /// Figures that are more than a counter of the tool's name and unit: how a tool writes them,
 /// and the name and unit that they have here. Another one is a row.
-const METRICS: [(&str, &str, &str); 9] = [
+const METRICS: [(&str, &str, &str); 10] = [
     ("B/op", MEMORY, "B"),
+    ("byte", MEMORY, "B"),
     ("max_bytes_used", MEMORY, "B"),
     ("max alloc bytes", MEMORY, "B"),
     ("gc.alloc.rate.norm", MEMORY, "B"),
@@ -68,6 +69,8 @@ pub(crate) struct Gathered {
     processes: HashMap<String, usize>,
     not_times: u64,
     is_skipped: bool,
+    /// Its runs have figures and may have no times.
+    pub(crate) is_timeless: bool,
     /// Bytes that calls moved, and of how many calls they are.
     moved: (u64, u64),
     grid: Shape,
@@ -188,6 +191,7 @@ impl Gather {
             processes: HashMap::new(),
             not_times: 0,
             is_skipped: false,
+            is_timeless: false,
             moved: (0, 0),
             grid: Shape::Unknown,
             block: Shape::Unknown,
@@ -207,6 +211,15 @@ impl Gather {
     /// The id of a device.
     pub(crate) fn device_name(&self, device: u32) -> &str {
         &self.devices[device as usize]
+    }
+
+    /// What a tracer calls the kinds of what devices other than the CPU did.
+    pub(crate) fn categories(&self) -> String {
+        let devices = self.operations.iter().map(|each| &each.told);
+        let devices = devices.filter(|told| told.device != "cpu");
+        let kinds = devices.filter_map(|told| told.attributes.get("category")?.as_str());
+        let kinds: BTreeSet<&str> = kinds.collect();
+        kinds.into_iter().collect::<Vec<_>>().join(", ")
     }
 
     /// Gives devices whose ids begin so another beginning.
@@ -339,7 +352,9 @@ impl Gathered {
     /// Takes a figure of the samples, which the file does not have.
     pub(crate) fn summary(&mut self, run: usize, ns: f64, figure: &'static str, notes: &mut Notes) {
         self.sample(run, ns);
-        notes.add(Note::SummaryOnly { figure });
+        if !ns.is_nan() {
+            notes.add(Note::SummaryOnly { figure });
+        }
     }
 
     /// The number of runs.
@@ -461,7 +476,10 @@ impl Gathered {
             self.told.bytes = Some(bytes / calls);
         }
         let runs = self.runs.into_iter().map(Kept::into_run);
-        let mut runs: Vec<Run> = runs.filter(|run| !run.samples_ns.is_empty()).collect();
+        let has_figures = |run: &Run| run.memory_bytes.is_some() || !run.counters.is_empty();
+        let is_kept =
+            |run: &Run| !run.samples_ns.is_empty() || self.is_timeless && has_figures(run);
+        let mut runs: Vec<Run> = runs.filter(is_kept).collect();
         // Own times are those of all runs together.
         let own = match runs.len() {
             1 => self.own,

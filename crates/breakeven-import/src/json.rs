@@ -80,7 +80,8 @@ fn parsed<T: DeserializeOwned>(text: &[u8], mended: &Mended) -> Result<T, (FileE
 }
 
 /// The beginning of a document without the entry in which it ends, closed: of the outermost
-/// list that has a complete entry, all complete ones stay.
+/// list that has a complete entry, all complete ones stay, or else those of the innermost
+/// object that is in no list.
 fn closed(beginning: &[u8]) -> Option<Vec<u8>> {
     // The end of each open bracket, and that of the last complete entry inside it.
     let mut open: Vec<(u8, Option<usize>)> = Vec::new();
@@ -97,19 +98,25 @@ fn closed(beginning: &[u8]) -> Option<Vec<u8>> {
                 open.pop();
             }
             b',' => {
-                if let Some((b']', complete)) = open.last_mut() {
+                if let Some((_, complete)) = open.last_mut() {
                     *complete = Some(at);
                 }
             }
             _ => {}
         }
-        if let (b']' | b'}', false, Some((b']', complete))) = (byte, in_text, open.last_mut()) {
+        if let (b']' | b'}', false, Some((_, complete))) = (byte, in_text, open.last_mut()) {
             *complete = Some(at + 1);
         }
     }
-    let outermost = open.iter().position(|(_, complete)| complete.is_some())?;
-    let mut text = beginning[..open[outermost].1?].to_vec();
-    text.extend(open[..=outermost].iter().rev().map(|(end, _)| end));
+    let first_list = open.iter().position(|(end, _)| *end == b']');
+    let (around, lists) = open.split_at(first_list.unwrap_or(open.len()));
+    let list = lists
+        .iter()
+        .position(|(end, complete)| *end == b']' && complete.is_some());
+    let object = || around.iter().rposition(|(_, complete)| complete.is_some());
+    let last = list.map(|at| around.len() + at).or_else(object)?;
+    let mut text = beginning[..open[last].1?].to_vec();
+    text.extend(open[..=last].iter().rev().map(|(end, _)| end));
     Some(text)
 }
 
@@ -273,7 +280,12 @@ mod tests {
                 Some(r#"{"a": [{"b": [1, 2]}]}"#),
             ),
             (r#"[1, "]", "x\\", 2"#, Some(r#"[1, "]", "x\\"]"#)),
-            (r#"{"a": [1, 2], "b": {"c"#, None),
+            (r#"{"a": [1, 2], "b": {"c"#, Some(r#"{"a": [1, 2]}"#)),
+            (
+                r#"{"a": 1, "b": {"c": [3], "d": [{"e": 1, "f": "#,
+                Some(r#"{"a": 1, "b": {"c": [3]}}"#),
+            ),
+            (r#"{"a": 1"#, None),
             (r#"{"a": [1"#, None),
         ] {
             assert_eq!(closed(text).as_deref(), expected, "{text}");

@@ -61,9 +61,13 @@ pub(crate) fn cpu(
     (cpu != Cpu::default()).then_some(cpu)
 }
 
-/// A point in time as RFC 3339 in UTC.
+/// A point in time as RFC 3339 in UTC; without a zone it counts as UTC, which is right for
+/// the order of files of one machine.
 pub(crate) fn utc(text: &str) -> Option<String> {
-    let time: jiff::Timestamp = text.trim().parse().ok()?;
+    let here = || text.trim().parse::<jiff::civil::DateTime>().ok();
+    let utc = || here()?.to_zoned(jiff::tz::TimeZone::UTC).ok();
+    let time = text.trim().parse::<jiff::Timestamp>().ok();
+    let time = time.or_else(|| Some(utc()?.timestamp()))?;
     Some(time.to_string())
 }
 

@@ -48,8 +48,8 @@ pub enum Note {
     },
     /// The repetitions that a tool made in one process.
     #[error(
-        "repetitions ({option}) share a process: they are samples of one run, and a verdict needs \
-         four runs a side; {instead}"
+        "repetitions ({option}) share a process: they are samples of one run; for more runs, \
+         {instead}"
     )]
     OneProcess {
         /// The tool's option.

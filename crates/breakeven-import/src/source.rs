@@ -128,6 +128,11 @@ impl Source {
         self.keys.contains(key)
     }
 
+    /// Whether it is JSON that has this key and no other.
+    pub(crate) fn has_only(&self, key: &str) -> bool {
+        self.has(key) && self.keys.len() == 1
+    }
+
     /// The file with other first bytes, as many as before.
     pub(crate) fn with_beginning(mut self, change: impl FnOnce(&mut [u8])) -> Self {
         let mark = if self.head.starts_with(MARK) { 3 } else { 0 };

@@ -97,6 +97,13 @@ impl<'p, R: BufRead, P: Parts> Walk<'p, R, P> {
                 let taken = self.parts.part(place, value);
                 taken.map_err(|wrong| self.wrong(wrong))
             }
+            // One entry of a list is not all.
+            (Want::Object(_), _) if place.ends_with("[]") => {
+                let (start, what) = (self.position, "not an object and skipped");
+                self.take(true)?;
+                self.mended.add(what, &self.text, start, b"");
+                Ok(())
+            }
             (Want::Object(name) | Want::List(name) | Want::Either(name), first) => {
                 let [line, column] = self.position;
                 let found = match first {
@@ -191,8 +198,10 @@ impl<'p, R: BufRead, P: Parts> Walk<'p, R, P> {
     fn take(&mut self, is_kept: bool) -> Result<(), FileError> {
         self.text.clear();
         let (mut depth, mut in_text, mut is_escaped, mut length) = (0_usize, false, false, 0);
+        let position = self.position;
         loop {
             let chunk = self.reader.fill_buf().map_err(unreadable)?;
+            let mut begin = 0;
             let mut end = (chunk.is_empty() && depth == 0 && !in_text).then_some(0);
             for (at, byte) in chunk.iter().enumerate() {
                 match byte {
@@ -201,6 +210,14 @@ impl<'p, R: BufRead, P: Parts> Walk<'p, R, P> {
                     b'"' => {
                         in_text = !in_text;
                         end = (!in_text && depth == 0).then_some(at + 1);
+                    }
+                    // What was taken until here is another entry, and has a quote too many.
+                    b'{' if in_text && is_kept && depth > 0 && is_seam(chunk, at) => {
+                        self.text.extend_from_slice(&chunk[begin..at]);
+                        let what = "not valid JSON and skipped";
+                        self.mended.add(what, &self.text, position, b"");
+                        self.text.clear();
+                        (begin, depth, in_text) = (at, 1, false);
                     }
                     _ if in_text => {}
                     b'[' | b'{' => depth += 1,
@@ -221,7 +238,7 @@ impl<'p, R: BufRead, P: Parts> Walk<'p, R, P> {
             let taken = end.unwrap_or(chunk.len());
             let is_over = chunk.is_empty();
             if is_kept {
-                self.text.extend_from_slice(&chunk[..taken]);
+                self.text.extend_from_slice(&chunk[begin..taken]);
             }
             self.consume(taken);
             length += taken;
@@ -262,6 +279,14 @@ impl<'p, R: BufRead, P: Parts> Walk<'p, R, P> {
         let [line, column] = self.position;
         FileError::new(FileErrorKind::Truncated, ENDS_EARLY).at_position(line, column - 1)
     }
+}
+
+/// Whether an entry of a list seems to be inside a text with its first bracket, since there is
+/// a quote too many or too few before it: `},{"`.
+fn is_seam(chunk: &[u8], at: usize) -> bool {
+    let before = chunk[..at].trim_ascii_end().strip_suffix(b",");
+    before.is_some_and(|before| before.trim_ascii_end().ends_with(b"}"))
+        && chunk[at + 1..].trim_ascii_start().starts_with(b"\"")
 }
 
 /// What an error says of a file that was cut off.

@@ -136,16 +136,67 @@ fn published_data_js_of_go_has_all_units_in_one() {
         r#"{{"lastUpdate": 1, "entries": {{"Go": [{{"benches": [{}]}}]}}}}"#,
         all.join(", ")
     ));
-    assert_eq!(imported.profile.operations.len(), 1);
+    assert_eq!(imported.profile.operations.len(), 2);
     assert_eq!(imported.profile.operations[0].runs[0].samples_ns, [115.0]);
     assert_eq!(
         of(&imported, "Go: BenchmarkA"),
         "memory 1056\nallocations 12 \"allocs\" -\n"
     );
-    let note = imported
-        .notes
-        .iter()
-        .map(ToString::to_string)
-        .find(|note| note.contains("size, MB"));
-    assert!(note.is_some(), "{:?}", imported.notes);
+    assert_eq!(of(&imported, "Go: size"), "MB 5 \"MB\" -\n");
+}
+
+#[test]
+fn what_is_no_time_is_a_counter_in_every_format() {
+    let entry = |tool: &str| {
+        let benches = [
+            ("a", "Percent"),
+            ("b - B/op", "B/op"),
+            ("c", "MB/s"),
+            ("c", "MB/s"),
+        ];
+        let benches = benches
+            .map(|(name, unit)| format!(r#"{{"name": "{name}", "value": 64, "unit": "{unit}"}}"#));
+        format!(
+            r#"{{"lastUpdate": 1, "entries": {{"s": [{{"tool": "{tool}", "benches": [{}]}}]}}}}"#,
+            benches.join(", ")
+        )
+    };
+    let bigger = read_text(entry("customBiggerIsBetter"));
+    assert_eq!(of(&bigger, "s: a"), "Percent 64 \"Percent\" +\n");
+    assert_eq!(of(&bigger, "s: b"), "memory 64\n");
+    // Two entries of one name are no samples of each other.
+    assert_eq!(of(&bigger, "s: c #2"), "MB/s 64 \"MB/s\" +\n");
+    let smaller = read_text(entry("customSmallerIsBetter"));
+    assert_eq!(of(&smaller, "s: a"), "Percent 64 \"Percent\" -\n");
+    let pyperf = r#"{"benchmarks": [{"metadata": {"name": "m", "unit": "byte"},
+        "runs": [{"values": [1024, 2048], "metadata": {"mem_max_rss": 9999999}}, {"values": [512]}]}]}"#;
+    assert_eq!(of(&read_text(pyperf), "m"), "memory 2048\nmemory 512\n");
+    let jmh = |unit: &str| {
+        read_text(format!(
+            r#"[{{"benchmark": "a", "primaryMetric": {{"scoreUnit": "{unit}", "rawData": [[16, 18], [32]]}}}}]"#
+        ))
+    };
+    assert_eq!(of(&jmh("B/op"), "a"), "memory 18\nmemory 32\n");
+    assert_eq!(
+        of(&jmh("MB/sec"), "a"),
+        "MB/sec 17 \"MB/sec\" +\nMB/sec 32 \"MB/sec\" +\n"
+    );
+    let go = read_text("BenchmarkA-8 100 12 B/op 7 words/op\n");
+    assert_eq!(
+        of(&go, "BenchmarkA-8"),
+        "memory 12\nwords/op 7 \"words/op\" -\n"
+    );
+    for imported in [bigger, smaller, go] {
+        assert!(
+            imported
+                .profile
+                .operations
+                .iter()
+                .all(|each| each.failure.is_none())
+        );
+    }
+    // A time that is none is no such figure.
+    let nan = r#"{"context": {"num_cpus": 1}, "benchmarks": [{"name": "a", "real_time": "NaN", "cpu_time": 1},
+        {"name": "b", "real_time": 1}]}"#;
+    assert!(read_text(nan).profile.operations[0].failure.is_some());
 }

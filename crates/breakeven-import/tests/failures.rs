@@ -202,3 +202,87 @@ fn what_a_tool_skipped_did_not_fail_and_is_named() {
         "1 benchmark(s) left out: their tool skipped them; the first is k n=1: too large",
     );
 }
+
+#[test]
+fn a_package_of_go_that_failed_before_its_first_result_failed() {
+    let head = "goos: linux\npkg: p\n";
+    for (text, reason) in [
+        (
+            "panic: oops\n\ngoroutine 1 [running]:\nexit status 2\nFAIL\tp\t0.1s\nFAIL\n",
+            "panic: oops",
+        ),
+        ("FAIL\tp [setup failed]\nFAIL\n", "[setup failed]"),
+        ("FAIL\tp [build failed]\nFAIL\n", "[build failed]"),
+    ] {
+        for head in [head, ""] {
+            let imported = read_text(format!("{head}{text}"));
+            assert_eq!(failure(&imported, "p"), format!("error: {reason}"));
+            assert_eq!(imported.profile.operations.len(), 1);
+        }
+    }
+    let events = r##"{"ImportPath":"p","Action":"build-output","Output":"# p\n"}
+{"ImportPath":"p","Action":"build-fail"}
+{"Action":"start","Package":"p"}
+{"Action":"output","Package":"p","Output":"FAIL\tp [build failed]\n"}
+"##;
+    assert_eq!(failure(&read_text(events), "p"), "error: [build failed]");
+}
+
+#[test]
+fn a_benchmark_of_go_whose_result_the_file_lacks_failed() {
+    for line in [
+        "BenchmarkC-8   \t",
+        "BenchmarkC",
+        "BenchmarkC-8 \tlistening",
+    ] {
+        let imported = read_text(format!("{HEAD}{line}"));
+        assert!(
+            failure(&imported, "example.com/p.BenchmarkC-8").starts_with("no result"),
+            "{line}"
+        );
+        assert!(imported.profile.interrupted);
+    }
+}
+
+#[test]
+fn results_of_go_amid_log_lines_are_read_or_named() {
+    let glued = read_text(format!("{HEAD}listeningBenchmarkC-8 10 100 ns/op\nPASS\n"));
+    let found = operation(&glued, "example.com/p.BenchmarkC-8");
+    assert_eq!(found.runs[0].samples_ns, [100.0]);
+    let orphan = read_text(format!("{HEAD}     100\t 11234567 ns/op\nPASS\n"));
+    let note = orphan.notes[0].to_string();
+    assert!(
+        note.contains("no name of a benchmark") && note.contains("line 4"),
+        "{note}"
+    );
+}
+
+#[test]
+fn a_benchmark_of_go_that_was_skipped_is_named() {
+    let imported = read_text(format!(
+        "{HEAD}--- SKIP: BenchmarkB\n    x_test.go:1: no db\nPASS\n"
+    ));
+    assert_eq!(imported.profile.operations.len(), 1);
+    let note = imported.notes[0].to_string();
+    assert!(
+        note.ends_with("the first is example.com/p.BenchmarkB-8: x_test.go:1: no db"),
+        "{note}"
+    );
+}
+
+#[test]
+fn what_a_benchmark_of_divan_prints_in_place_of_its_figures_is_a_failure_or_none() {
+    let head = "alpha   fastest  │ slowest  │ median  │ mean  │ samples │ iters\n";
+    let figures = "2.4 µs  │ 2.6 µs  │ 2.5 µs  │ 2.5 µs  │ 10  │ 200\n";
+    let panicked = read_text(format!(
+        "{head}├─ fib   {figures}├─ bad   thread main panicked at benches/alpha.rs:5:\noops\n"
+    ));
+    let reason = "error: thread main panicked at benches/alpha.rs:5:";
+    assert_eq!(failure(&panicked, "alpha::bad"), reason);
+    let logged = read_text(format!("{head}├─ fib   log line here\n{figures}╰─ cut"));
+    assert_eq!(
+        operation(&logged, "alpha::fib").runs[0].samples_ns,
+        [2500.0]
+    );
+    assert!(failure(&logged, "alpha::cut").starts_with("no result"));
+}

@@ -318,3 +318,144 @@ fn a_table_reads_thousands_and_leaves_out_the_rows_that_it_cannot_read() {
     let said = refused(unsure, &options("name=a,time=b"));
     assert!(said.contains("between thousands"), "{said}");
 }
+
+#[test]
+fn families_of_google_benchmark_without_an_index_stay_apart() {
+    let aggregate = |family: &str, figure: &str, ns: u32| {
+        format!(
+            r#"{{"name": "a_{figure}", {family} "run_name": "a", "run_type": "aggregate", "aggregate_name": "{figure}", "real_time": {ns}}}"#
+        )
+    };
+    let times = |rows: &[String]| {
+        let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+        let imported = read_text(google(&rows));
+        let operations = imported.profile.operations.into_iter();
+        operations
+            .map(|each| (each.name, each.runs[0].samples_ns.clone()))
+            .collect::<Vec<_>>()
+    };
+    let two = |first: &[f64], second: &[f64]| {
+        vec![
+            ("a".to_owned(), first.to_vec()),
+            ("a #2".to_owned(), second.to_vec()),
+        ]
+    };
+    for [first, second] in [[r#""family_index": 0,"#, r#""family_index": 1,"#], ["", ""]] {
+        let rows = [
+            aggregate(first, "mean", 9),
+            aggregate(first, "median", 100),
+            aggregate(second, "mean", 8),
+            aggregate(second, "median", 5000),
+        ];
+        assert_eq!(times(&rows), two(&[100.0], &[5000.0]));
+    }
+    let row = |index: u32, ns: u32| {
+        format!(
+            r#"{{"name": "a", "run_type": "iteration", "repetition_index": {index}, "real_time": {ns}}}"#
+        )
+    };
+    assert_eq!(times(&[row(0, 1), row(0, 5)]), two(&[1.0], &[5.0]));
+    let rows = [row(0, 1), row(1, 2), row(0, 5), row(1, 6)];
+    assert_eq!(times(&rows), two(&[1.0, 2.0], &[5.0, 6.0]));
+    // Before version 1.5 nothing tells repetitions and families apart.
+    let old = |name: &str, ns: u32| format!(r#"{{"name": "{name}", "real_time": {ns}}}"#);
+    assert_eq!(
+        times(&[old("a_median", 1), old("a_median", 5)]),
+        two(&[1.0], &[5.0])
+    );
+}
+
+#[test]
+fn a_file_of_go_with_two_commits_or_machines_is_refused() {
+    for [key, one, other] in [
+        ["commit", "aaaa", "bbbb"],
+        ["git-commit", "aaaa", "bbbb"],
+        ["cpu", "Old CPU", "New CPU"],
+        ["goos", "linux", "windows"],
+        ["goarch", "aarch64", "x86"],
+    ] {
+        let text = |other: &str| {
+            format!(
+                "goos: linux\n{key}: {one}\nBenchmarkA 10 100 ns/op\nPASS\n{key}: {other}\nBenchmarkA 10 200 ns/op\n"
+            )
+        };
+        let said = refused(text(other), &Options::default());
+        assert!(
+            said.contains(one) && said.contains(other) && said.contains(":6:1"),
+            "{said}"
+        );
+        assert_eq!(runs(&read_text(text(one))), [2]);
+    }
+    // What has no result is no measurement.
+    read_text("goarch: 386\nPASS\ngoarch: amd64\nBenchmarkA 10 100 ns/op\n");
+}
+
+#[test]
+fn the_line_that_ends_a_package_of_go_names_it_if_nothing_else_does() {
+    let package =
+        |name: &str| format!("BenchmarkA-8 10 100 ns/op\nPASS\nok  \texample.com/{name}\t1s\n");
+    let imported = read_text(package("p") + &package("q"));
+    assert_eq!(
+        names(&imported),
+        ["example.com/p.BenchmarkA-8", "example.com/q.BenchmarkA-8"]
+    );
+    let alone = "BenchmarkA-8 10 100 ns/op\nPASS\n".to_owned();
+    assert_eq!(
+        names(&read_text(alone.clone() + &package("q"))),
+        ["BenchmarkA-8", "example.com/q.BenchmarkA-8"]
+    );
+    assert_eq!(
+        names(&read_text(alone + "ok  \tcommand-line-arguments\t1s\n")),
+        ["BenchmarkA-8"]
+    );
+}
+
+#[test]
+fn a_log_line_does_not_rename_the_benchmarks_of_go_below_it() {
+    let text = "goos: linux\nnote: before\nBenchmarkA 10 100 ns/op\nhttp: Server closed\nBenchmarkB 10 100 ns/op\n\
+                note: after\nBenchmarkB 10 90 ns/op\nPASS\nok  \texample.com/p\t1s\nBenchmarkC 10 9 ns/op\n";
+    let expected = [
+        "example.com/p.BenchmarkA (note=before)",
+        "example.com/p.BenchmarkB (note=before)",
+        "example.com/p.BenchmarkB (note=after)",
+        "BenchmarkC (note=after)",
+    ];
+    let imported = read_text(text);
+    assert_eq!(names(&imported), expected);
+    let note = imported.notes[0].to_string();
+    assert!(note.ends_with("the first is http, line 4"), "{note}");
+}
+
+#[test]
+fn a_benchmark_that_a_table_of_divan_has_again_is_another() {
+    let row =
+        |name: &str, us: u32| format!("├─ {name}   1 µs  │ 1 µs  │ {us} µs  │ 1 µs  │ 10  │ 20\n");
+    let head = "alpha   fastest  │ slowest  │ median  │ mean  │ samples │ iters\n";
+    let table = head.to_owned() + &row("fib", 2) + &row("fib", 4);
+    let imported = read_text(table.repeat(2));
+    assert_eq!(names(&imported), ["alpha::fib", "alpha::fib #2"]);
+    assert_eq!(runs(&imported), [2, 2]);
+    assert_eq!(imported.profile.operations[1].runs[1].samples_ns, [4000.0]);
+}
+
+#[test]
+fn a_benchmark_of_criterion_without_its_newest_results_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    for folder in ["a/new", "a/base", "b/base", "b/main", "b/change"] {
+        let folder = directory.path().join(folder);
+        fs::create_dir_all(&folder).unwrap();
+        let times = r#"{"iters": [1], "times": [2]}"#;
+        fs::write(folder.join("sample.json"), times).unwrap();
+        if !folder.ends_with("change") {
+            fs::write(folder.join("benchmark.json"), r#"{"full_id": "a"}"#).unwrap();
+        }
+    }
+    let imported = read(directory.path(), &Options::default()).unwrap();
+    assert_eq!(names(&imported), ["a"]);
+    let note = imported.notes[0].to_string();
+    assert!(
+        note.starts_with("1 benchmark(s) left out: they have no folder new"),
+        "{note}"
+    );
+    assert!(note.contains("b/base"), "{note}");
+}

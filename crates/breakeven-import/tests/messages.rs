@@ -131,3 +131,37 @@ fn the_name_of_a_processor_may_be_a_lazy_value() {
     let cpu = read_text(file).profile.environment.cpu.unwrap();
     assert_eq!(cpu.model.as_deref(), Some("CPU X"));
 }
+
+#[test]
+fn a_file_of_a_tool_without_any_benchmark_says_so() {
+    for text in [
+        "PASS\nok  \texample.com/p\t0.1s\n",
+        "?   \texample.com/p\t[no test files]\n",
+        r#"{"results": []}"#,
+        r#"{"context": {"num_cpus": 8}, "benchmarks": []}"#,
+        r#"{"HostEnvironmentInfo": {}, "Benchmarks": []}"#,
+        r#"{"machine_info": {}, "benchmarks": []}"#,
+    ] {
+        let said = refused(text, &Options::default());
+        assert!(
+            said.contains("the file holds no times; look whether"),
+            "{text}: {said}"
+        );
+    }
+}
+
+#[test]
+fn a_figure_in_place_of_samples_is_noted_where_it_is_one() {
+    let notes = |text: &str| -> Vec<String> {
+        let imported = read_text(text);
+        imported.notes.iter().map(ToString::to_string).collect()
+    };
+    let mean = r#"{"results": [{"command": "a", "mean": 2.0}]}"#;
+    assert_eq!(
+        notes(mean),
+        ["the file holds no samples; the mean of each operation counts as one sample"]
+    );
+    let jmh = r#"[{"benchmark": "a", "primaryMetric": {"score": "NaN", "scoreUnit": "ms/op", "rawData": []}},
+        {"benchmark": "b", "primaryMetric": {"score": 1, "scoreUnit": "ms/op", "rawData": [[1]]}}]"#;
+    assert!(!notes(jmh).iter().any(|note| note.contains("no sample")));
+}

@@ -136,3 +136,19 @@ fn tables_of_nsight_may_have_a_version_and_missing_ones_are_named() {
         assert!(text.contains(note), "{text}");
     }
 }
+
+#[test]
+fn a_report_without_its_table_of_texts_says_so() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path().join("story.sqlite");
+    fs::copy(data("nsys/story.sqlite"), &path).expect("a copy");
+    let database = Connection::open(&path).expect("a database");
+    database
+        .execute_batch("DROP TABLE StringIds")
+        .expect("no table");
+    drop(database);
+    let imported = read(&path, &Options::default()).expect("a profile");
+    let notes: Vec<String> = imported.notes.iter().map(ToString::to_string).collect();
+    let said = "there is no table StringIds: the names of kernels and calls are in it; export the report again";
+    assert!(notes.iter().any(|note| note == said), "{notes:?}");
+}

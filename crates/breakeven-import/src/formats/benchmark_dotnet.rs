@@ -28,7 +28,7 @@ pub(crate) static IMPORTER: Importer = Importer {
     name: "benchmarkdotnet",
     about: "BenchmarkDotNet: --exporters json, BenchmarkDotNet.Artifacts/results/*.json",
     recognises: |source| {
-        source.has("Benchmarks[]") && source.has("HostEnvironmentInfo")
+        source.has("Benchmarks") && source.has("HostEnvironmentInfo")
             || source.has("Benchmarks[].FullName")
     },
     read,

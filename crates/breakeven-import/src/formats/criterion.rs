@@ -91,6 +91,11 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             return Err(FileError::new(FileErrorKind::NotAProfile, told));
         }
         for folder in &folders {
+            if !is_new(folder) && folder != source.path() {
+                let why = "they have no folder new, of the last process; run cargo bench again";
+                notes.leave_out("benchmark(s)", why, &folder.display().to_string());
+                continue;
+            }
             match results(folder, source.path(), &mut gather, notes) {
                 Err(error) if folders.len() == 1 => return Err(error),
                 Err(error) => {
@@ -196,7 +201,7 @@ fn estimate(source: Source, operation: &mut Gathered, notes: &mut Notes) -> Resu
 }
 
 /// The folders with results of a process, in the order of their paths: `new` of every
-/// benchmark, or the folder itself.
+/// benchmark, else another that it has, or the folder itself.
 fn benchmarks(folder: &Path, most: usize) -> Vec<PathBuf> {
     let mut found = Vec::new();
     if is_results(folder) {
@@ -222,11 +227,14 @@ fn walk(folder: &Path, depth: usize, most: usize, found: &mut Vec<PathBuf>) {
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     let mut folders: Vec<PathBuf> = folders.map(|entry| entry.path()).collect();
     folders.sort();
+    let mut results = folders.iter().filter(|inside| is_results(inside));
+    let newest = results.clone().find(|inside| is_new(inside));
+    let results = newest.or_else(|| results.next()).cloned();
     for inside in folders {
         if found.len() >= most {
             return;
         }
-        if is_new(&inside) && is_results(&inside) {
+        if results.as_ref() == Some(&inside) {
             found.push(inside);
         } else if depth > 0 {
             walk(&inside, depth - 1, most, found);

@@ -7,9 +7,12 @@
 //! the memory.
 //!
 //! A benchmark is named by its path in the tree, as divan's filters have it:
-//! `div::sum::64`.
+//! `div::sum::64`. One that a table has again is another, `name #2`. One that printed
+//! something else in place of its figures failed, unless they come below.
 //!
 //! Source: divan's documentation, and its `src/tree_painter.rs`.
+
+use std::collections::HashMap;
 
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Profile};
@@ -37,20 +40,27 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     let (mut table, mut ignored) = (0, 0);
     // The operation and run that lines below it count for, and what they count.
     let (mut measured, mut counted): (Option<(String, usize)>, _) = (None, String::new());
+    // How often the table has each benchmark, and the depth and name of the last if it has
+    // no figures yet.
+    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut running: Option<(usize, String)> = None;
     for (number, line) in (1..).zip(text.lines()) {
         let line = plain(line);
         if let Some(name) = root(&line) {
             path = vec![name];
             table += 1;
+            known.clear();
+            running = None;
             continue;
         }
-        let Some(row) = Row::of(&line).filter(|row| row.depth < path.len()) else {
+        let row = Row::of(&line).or_else(|| Row::below(&line, &mut running));
+        let Some(row) = row.filter(|row| row.depth < path.len()) else {
             if let Some((name, run)) = &measured {
                 count(&line, &mut counted, gather.operation(name), *run);
             }
             continue;
         };
-        measured = None;
+        (measured, running) = (None, None);
         counted.clear();
         path.truncate(row.depth + 1);
         match row.time {
@@ -63,13 +73,23 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
                 let place = format!("{}, line {number}", row.name);
                 notes.leave_out("line(s)", "their median is not a time", &place);
             }
-            Time::Median(ns) => {
-                path.push(row.name);
+            Time::Median(_) | Time::NotYet => {
+                path.push(row.name.clone());
                 let name = path.join("::");
-                let operation = gather.operation(&name);
-                let run = operation.run_of(table);
-                operation.summary(run, ns, "median", notes);
-                measured = Some((name, run));
+                let times = known.entry(name.clone()).or_default();
+                let operation = gather.entry(&name, "cpu", Some(times.to_string()));
+                if let Time::Median(ns) = row.time {
+                    *times += 1;
+                    let run = operation.run_of(table);
+                    operation.summary(run, ns, "median", notes);
+                    measured = Some((operation.told.name.clone(), run));
+                } else {
+                    let printed = line.split_once(&row.name).map(|(_, printed)| printed);
+                    if let Some(reason) = printed.filter(|text| text.contains("panicked at")) {
+                        operation.failed("error", reason);
+                    }
+                    running = Some((row.depth, row.name));
+                }
             }
         }
     }
@@ -98,6 +118,8 @@ enum Time {
     Ignored,
     /// ns.
     Median(f64),
+    /// In place of the figures stands what the benchmark printed.
+    NotYet,
     /// It is there and no time.
     Unknown,
 }
@@ -111,8 +133,16 @@ impl Row {
         let is_tree = before.chars().all(|each| matches!(each, ' ' | '│'));
         let behind = behind.get("├─ ".len()..).filter(|_| is_tree)?;
         // Names may hold the mark between columns, columns do not.
+        let depth = before.chars().count() / 3;
         let mut cells = behind.rsplitn(COLUMNS + 1, '│');
-        let median = cells.nth(3)?.trim();
+        let Some(median) = cells.nth(3).map(str::trim) else {
+            let (name, _) = behind.split_once("  ").unwrap_or((behind, ""));
+            return Some(Self {
+                depth,
+                name: name.trim().to_owned(),
+                time: Time::NotYet,
+            });
+        };
         let first = cells.last()?.trim_end();
         let (name, time) = match median {
             "" => match first.strip_suffix("(ignored)") {
@@ -126,10 +156,21 @@ impl Row {
             }
         };
         Some(Self {
-            depth: before.chars().count() / 3,
+            depth,
             name: name.trim().to_owned(),
             time,
         })
+    }
+
+    /// The figures of a benchmark that had none in its line.
+    fn below(line: &str, running: &mut Option<(usize, String)>) -> Option<Self> {
+        let mut cells = line.split('│').map(|cell| time(cell.trim()));
+        let (Some(_), Some(ns)) = (cells.next()?, cells.nth(1)?) else {
+            return None;
+        };
+        let (depth, name) = running.take()?;
+        let time = Time::Median(ns);
+        Some(Self { depth, name, time })
     }
 }
 

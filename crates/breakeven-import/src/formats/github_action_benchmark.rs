@@ -6,12 +6,13 @@
 //! whatever others there are.
 //!
 //! The figure is a mean or a median, as the tool behind it has it. Rates (`iter/sec`) become
-//! times, Go's other units (`ns/op\t 64 B/op`) memory and counters of the same operation;
-//! what is in no unit of time otherwise (percent) is left out.
+//! times, Go's other units (`ns/op\t 64 B/op`) memory and counters of the same operation. A
+//! figure that is no time otherwise (percent) is a counter of its unit's name, of which more
+//! or less is better as the tool says (`customBiggerIsBetter`).
 //!
 //! Source: the README of benchmark-action/github-action-benchmark, and `src/write.ts`.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Profile};
@@ -29,7 +30,7 @@ pub(crate) static IMPORTER: Importer = Importer {
     name: "github-action-benchmark",
     about: "github-action-benchmark: dev/bench/data.js, or its external JSON file",
     recognises: |source| {
-        source.head().starts_with(PREFIX.as_bytes())
+        source.text().trim_start().starts_with(PREFIX)
             || source.has("entries") && source.has("lastUpdate")
     },
     read,
@@ -48,6 +49,8 @@ struct Measured {
     commit: Option<Commit>,
     /// Milliseconds since 1970.
     date: Option<Number>,
+    #[serde(default)]
+    tool: String,
     benches: Entries<Bench>,
 }
 
@@ -122,7 +125,7 @@ fn profile(group: &Group<'_>, notes: &mut Notes) -> Result<Profile, FileError> {
     let mut gather = Gather::default();
     for (suite, measured) in group {
         measured.benches.note(notes);
-        let mut timed = HashSet::new();
+        let mut known: HashMap<&str, usize> = HashMap::new();
         for bench in &measured.benches.read {
             // Behind the unit of the value, all other figures of a line of Go.
             let mut figures = bench.unit.split('\t').map(str::trim);
@@ -131,21 +134,22 @@ fn profile(group: &Group<'_>, notes: &mut Notes) -> Result<Profile, FileError> {
             let of_unit = bench.name.strip_suffix(unit);
             let again = of_unit.and_then(|name| name.strip_suffix(" - "));
             let name = again.unwrap_or(&bench.name);
-            let time = Unit::named(unit);
-            if time.is_none() && !timed.contains(name) {
-                let why = "their unit is neither a time nor a rate";
-                notes.leave_out("figure(s)", why, &format!("{}, {unit}", bench.name));
-                continue;
-            }
-            let is_new = timed.insert(name);
-            let operation = gather.operation(&format!("{suite}: {name}"));
+            let is_new = again.is_none() || !known.contains_key(name);
+            let times = known.entry(name).or_default();
+            *times += usize::from(is_new);
+            let mark = Some(times.to_string());
+            let operation = gather.entry(&format!("{suite}: {name}"), "cpu", mark);
             operation.attribute("suite", *suite);
-            match time {
-                Some(unit) if is_new || again.is_none() => {
-                    operation.sample(0, unit.ns(bench.value.0));
-                }
+            match Unit::named(unit) {
+                Some(unit) if is_new => operation.sample(0, unit.ns(bench.value.0)),
                 Some(_) => {}
-                None => operation.figure(0, unit, unit, bench.value.0),
+                None => {
+                    operation.is_timeless = true;
+                    operation.figure(0, unit, unit, bench.value.0);
+                    if let Some(counter) = operation.told.counters.get_mut(unit) {
+                        counter.higher_is_better |= measured.tool == "customBiggerIsBetter";
+                    }
+                }
             }
             for (value, unit) in figures.map(value_and_unit) {
                 if let Ok(value) = value.parse() {
@@ -175,7 +179,7 @@ impl Source {
     /// The JSON behind `NAME =`, which stays in place as white space.
     fn without(self, name: &str) -> Self {
         self.with_beginning(|head| {
-            let begins = head.starts_with(name.as_bytes());
+            let begins = head.trim_ascii_start().starts_with(name.as_bytes());
             let end = head
                 .iter()
                 .position(|byte| *byte == b'{')

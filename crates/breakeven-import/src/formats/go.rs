@@ -16,14 +16,14 @@
 //!
 //! A result that log lines of the benchmark cut in two is read. What ends a package
 //! (`panic:`, `FAIL`) is a failure of the benchmark that was running, or else of an
-//! operation with the package's name.
+//! operation with the package's name. A file of two machines or commits is refused.
 //!
 //! Source: the Go project's proposal 14313, "Go Benchmark Data Format", and the
 //! documentation of the package `testing`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use breakeven_profile::file::FileError;
+use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
 use serde_json::Value;
@@ -44,7 +44,7 @@ pub(crate) static IMPORTER: Importer = Importer {
     recognises: |source| {
         is_events(source)
             || source.lines().any(|line| {
-                let is_frame = line.starts_with("goos: ") || line.starts_with("FAIL\t");
+                let is_frame = line.starts_with("goos: ") || end(line).is_some();
                 is_frame || result(line).is_some_and(|(_, values)| values.is_some())
             })
     },
@@ -52,7 +52,8 @@ pub(crate) static IMPORTER: Importer = Importer {
 };
 
 fn is_events(source: &Source) -> bool {
-    source.has("Action") && source.has("Package")
+    // The first event may be of a build.
+    source.has("Action") && (source.has("Package") || source.has("ImportPath"))
 }
 
 /// Values with their units.
@@ -67,6 +68,38 @@ fn result(line: &str) -> Option<(&str, Option<Values<'_>>)> {
     }
     let name = line.split_whitespace().next()?;
     Some((name, values(&line[name.len()..])))
+}
+
+/// A result that what was printed before it did not end the line of.
+fn behind_log(line: &str) -> Option<(&str, Option<Values<'_>>)> {
+    let at = line.rfind("Benchmark")?;
+    result(&line[at..]).filter(|(_, values)| values.is_some())
+}
+
+/// The package of a line that ends one, and what is said behind it.
+fn end(line: &str) -> Option<(&str, &str)> {
+    let mut rest = ["ok  \t", "ok \t", "FAIL\t", "?   \t"].iter();
+    let rest = rest.find_map(|start| line.strip_prefix(start))?;
+    rest.split_once(char::is_whitespace).or(Some((rest, "")))
+}
+
+/// The package of each line by the line that ends it, for files without `pkg:`.
+fn packages(text: &str) -> Vec<&str> {
+    let (mut package, mut has_passed) = ("", false);
+    let package_above = |line| {
+        match end(line) {
+            Some((name, _)) => (package, has_passed) = (name, false),
+            None if line == "PASS" && std::mem::replace(&mut has_passed, true) => package = "",
+            None => {}
+        }
+        // What is in no module.
+        Some(package)
+            .filter(|name| *name != "command-line-arguments")
+            .unwrap_or("")
+    };
+    let mut all: Vec<&str> = text.lines().rev().map(package_above).collect();
+    all.reverse();
+    all
 }
 
 /// The values of a result, behind its count of iterations.
@@ -96,15 +129,25 @@ fn configuration(line: &str) -> Option<(&str, &str)> {
     (is_key && is_value && !is_message).then(|| (key, value.trim()))
 }
 
+/// Keys that the go command or benchstat give a meaning.
+const KEYS: [&str; 5] = ["goos", "pkg", "goarch", "cpu", "commit"];
+
 #[derive(Default)]
-struct State {
+struct State<'t> {
     gather: Gather,
     environment: Environment,
-    model: Option<String>,
+    /// Of the last result, and why it cannot be in a file with those before.
+    measured: Environment,
+    mixed: Option<FileError>,
     interrupted: bool,
     package: String,
+    /// The package of the line by what ends it.
+    package_below: &'t str,
     /// Configuration beside the machine's.
     configuration: BTreeMap<String, Value>,
+    /// Its keys. Log lines look alike, so others count only before the first result.
+    keys: BTreeSet<String>,
+    has_results: bool,
     /// Processes until now.
     process: usize,
     repeated: bool,
@@ -113,8 +156,8 @@ struct State {
     /// The benchmark that runs: its name was printed and its result was not. The line,
     /// where more than the name was printed.
     running: Option<(String, Option<usize>)>,
-    /// The operation whose failure's reason comes next.
-    failing: Option<String>,
+    /// The operation whose reason comes next, and whether it was skipped.
+    failing: Option<(String, bool)>,
     /// Why the process ends, and whether a benchmark failed by it.
     reason: Option<String>,
     has_failed: bool,
@@ -127,55 +170,68 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         false => source.into_text()?,
     };
     let mut state = State::default();
-    for (number, line) in (1..).zip(text.lines()) {
+    for ((number, line), package) in (1..).zip(text.lines()).zip(packages(&text)) {
+        state.package_below = package;
         state.take(line, number, notes);
     }
-    state.end_failure("");
+    state.end_failure("", notes);
     if state.reason.is_some() {
         state.end_package(None);
     }
+    if let Some((name, _)) = &state.running {
+        state.interrupted = true;
+        state.gather.operation(&state.failed_name(name));
+    }
     state.cut(notes);
+    if let Some(mixed) = state.mixed {
+        return Err(mixed);
+    }
     if state.repeated {
         notes.add(Note::OneProcess {
             option: "-count",
             instead: "repeat the command, with >> FILE or a file each",
         });
     }
-    state.environment.cpu = machine::cpu(state.model, None, None);
     let mut profile = state.gather.profile(state.environment, notes)?;
     profile.interrupted = state.interrupted;
     Ok(profile)
 }
 
-impl State {
+impl State<'_> {
     fn take(&mut self, line: &str, number: usize, notes: &mut Notes) {
-        self.end_failure(line);
-        if let Some(name) = line.trim_start().strip_prefix("--- FAIL: Benchmark") {
+        self.end_failure(line, notes);
+        let stopped = line.trim_start().strip_prefix("--- ");
+        let stopped = stopped.and_then(|line| line.split_once(": Benchmark"));
+        if let Some((how @ ("FAIL" | "SKIP"), name)) = stopped {
             let name = name.split_whitespace().next().unwrap_or_default();
-            self.failing = Some(self.failed_name(&format!("Benchmark{name}")));
-            self.has_failed = true;
+            let name = self.failed_name(&format!("Benchmark{name}"));
+            self.failing = Some((name, how == "SKIP"));
+            self.has_failed |= how == "FAIL";
             self.running = None;
-        } else if let Some((name, values)) = result(line) {
+        } else if let Some((name, values)) = result(line).or_else(|| behind_log(line)) {
             let is_same = |(running, _): &mut (String, _)| name.starts_with(running.as_str());
             if self.running.take_if(is_same).is_none() {
                 self.cut(notes);
             }
-            let rest = &line[name.len()..];
             match values {
-                Some(values) => self.result(name, &values, number, notes),
+                Some(values) => self.result(name, &values, number),
                 None => {
+                    let rest = &line[name.len()..];
                     let line = (!rest.trim().is_empty()).then_some(number);
                     self.running = Some((name.to_owned(), line));
                     self.end_process(rest.trim_start());
                 }
             }
-        } else if let (Some(values), Some((name, _))) = (values(line), &self.running) {
-            let name = name.clone();
-            self.running = None;
-            self.result(&name, &values, number, notes);
-        } else if let Some(package) = line.strip_prefix("FAIL\t") {
-            self.end_package(Some(package));
-        } else if line == "PASS" || line.starts_with("ok  \t") {
+        } else if let Some(values) = values(line) {
+            if let Some((name, _)) = self.running.take() {
+                self.result(&name, &values, number);
+            } else if values.iter().any(|(_, unit)| unit.ends_with("/op")) {
+                let why = "no name of a benchmark is before them";
+                notes.leave_out("result(s)", why, &format!("line {number}"));
+            }
+        } else if let (true, Some(end)) = (line.starts_with("FAIL"), end(line)) {
+            self.end_package(Some(end));
+        } else if line == "PASS" || end(line).is_some() {
             self.reason = None;
             self.begin_process(notes);
         } else if !self.end_process(line)
@@ -184,9 +240,15 @@ impl State {
             if matches!(key, "goos" | "pkg") {
                 self.begin_process(notes);
             }
-            // Otherwise it is what a benchmark prints while it runs.
-            if self.running.is_none() {
-                self.configure(key, value);
+            let is_known = KEYS.contains(&key) || self.keys.contains(key);
+            match self.running {
+                // It is what the benchmark prints.
+                Some(_) => {}
+                None if is_known || !self.has_results => self.configure(key, value),
+                None => {
+                    let why = "a key configures only if it is there before the first result too";
+                    notes.leave_out("line(s)", why, &format!("{key}, line {number}"));
+                }
             }
         }
     }
@@ -197,6 +259,7 @@ impl State {
         }
         self.cut(notes);
         self.has_failed = false;
+        self.has_results = false;
         self.process += 1;
     }
 
@@ -212,10 +275,8 @@ impl State {
 
     /// The end of a package that failed: `example.com/p 0.1s`, or `[build failed]` behind
     /// the name.
-    fn end_package(&mut self, line: Option<&str>) {
-        let (package, end) = line
-            .and_then(|line| line.split_once(char::is_whitespace))
-            .unwrap_or_default();
+    fn end_package(&mut self, end: Option<(&str, &str)>) {
+        let (package, end) = end.unwrap_or_default();
         let reason = self.reason.take();
         let is_exit = |reason: &str| reason.starts_with("exit status ");
         self.interrupted |= reason.as_deref().is_some_and(|reason| !is_exit(reason));
@@ -235,14 +296,15 @@ impl State {
         self.process += 1;
     }
 
-    /// The reason of the failure above this line.
-    fn end_failure(&mut self, line: &str) {
-        if let Some(name) = self.failing.take() {
-            let reason = match line.starts_with(' ') {
-                true => line,
-                false => "it tells no reason",
-            };
-            self.gather.operation(&name).failed("error", reason);
+    /// The reason of what failed or was skipped above this line.
+    fn end_failure(&mut self, line: &str, notes: &mut Notes) {
+        if let Some((name, is_skipped)) = self.failing.take() {
+            let reason = Some(line.trim()).filter(|_| line.starts_with(' '));
+            let operation = self.gather.operation(&name);
+            match is_skipped {
+                true => operation.skipped(reason, notes),
+                false => operation.failed("error", reason.unwrap_or("it states no reason")),
+            }
         }
     }
 
@@ -256,7 +318,10 @@ impl State {
 
     /// The operation of a benchmark.
     fn named(&self, name: &str) -> String {
-        let package = self.package.as_str();
+        let package = match self.package.as_str() {
+            "" => self.package_below,
+            package => package,
+        };
         let point = if package.is_empty() { "" } else { "." };
         with_parameters(&format!("{package}{point}{name}"), " ", &self.configuration)
     }
@@ -269,26 +334,41 @@ impl State {
         }
     }
 
-    fn result(&mut self, name: &str, values: &[(f64, &str)], number: usize, notes: &mut Notes) {
+    fn result(&mut self, name: &str, values: &[(f64, &str)], number: usize) {
         self.processors = processors(name);
+        self.has_results = true;
+        self.measure(number);
         let time = |(value, unit): &(f64, &str)| Some(Unit::named(unit)?.ns(*value));
         let is_time = |each: &(f64, &str)| each.1.ends_with("/op") && time(each).is_some();
         let at = values.iter().position(is_time);
         let operation = self.named(name);
-        let Some(ns) = at.and_then(|at| time(&values[at])) else {
-            let place = format!("{operation}, line {number}");
-            return notes.leave_out("result(s)", "they have no time per operation", &place);
-        };
         let operation = self.gather.operation(&operation);
         operation.attribute("gomaxprocs", self.processors.unwrap_or(1));
         let known = operation.runs();
         let run = operation.run_of(self.process);
         self.repeated |= run < known;
-        operation.sample(run, ns);
+        match at.and_then(|at| time(&values[at])) {
+            Some(ns) => operation.sample(run, ns),
+            None => operation.is_timeless = true,
+        }
         for (place, (value, unit)) in values.iter().enumerate() {
             if Some(place) != at {
                 operation.figure(run, unit, unit, *value);
             }
+        }
+    }
+
+    /// Takes what the result of a line was measured with.
+    fn measure(&mut self, number: usize) {
+        let before = std::mem::replace(&mut self.measured, self.environment.clone());
+        if let (Some(difference), None) = (before.differences(&self.measured).first(), &self.mixed)
+        {
+            let told = format!(
+                "its {} is {}, and that of the result before {}: a file is of one machine and one \
+                 commit, so make a file of each",
+                difference.part, difference.second, difference.first
+            );
+            self.mixed = Some(FileError::new(FileErrorKind::Value, told).at_position(number, 1));
         }
     }
 
@@ -301,13 +381,14 @@ impl State {
             }
             "pkg" => value.clone_into(&mut self.package),
             "goarch" => self.environment.arch = machine::arch(value),
-            "cpu" => self.model = Some(value.to_owned()),
-            "commit" => self.environment.revision = Some(value.to_owned()),
+            "cpu" => self.environment.cpu = machine::cpu(Some(value.to_owned()), None, None),
             // What says when it was measured is no part of what was.
-            key if ["commit", "date", "time"]
-                .iter()
-                .any(|word| key.contains(word)) => {}
+            key if ["date", "time"].iter().any(|word| key.contains(word)) => {}
+            key if key.contains("commit") => {
+                self.environment.revision = Some(value.to_owned()).filter(|id| !id.is_empty());
+            }
             key => {
+                self.keys.insert(key.to_owned());
                 self.configuration.remove(key);
                 if !value.is_empty() {
                     self.configuration.insert(key.to_owned(), value.into());

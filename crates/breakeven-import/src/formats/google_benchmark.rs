@@ -32,7 +32,7 @@ pub(crate) static IMPORTER: Importer = Importer {
     about: "Google Benchmark: --benchmark_out=FILE --benchmark_out_format=json",
     recognises: |source| {
         source.has("benchmarks[].real_time")
-            || source.has("context.num_cpus") && source.has("benchmarks[]")
+            || source.has("context.num_cpus") && source.has("benchmarks")
     },
     read,
 };
@@ -84,6 +84,15 @@ impl Row {
         }
     }
 
+    /// What only one row of a benchmark has: the number of a repetition, or the figure of an
+    /// aggregate.
+    fn repetition(&self) -> Option<String> {
+        match self.is_aggregate() {
+            true => Some(self.aggregate_name.clone().unwrap_or_default()),
+            false => self.other.get("repetition_index").map(Value::to_string),
+        }
+    }
+
     fn unit(&self) -> &str {
         self.time_unit.as_deref().unwrap_or("ns")
     }
@@ -108,9 +117,8 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     let (aggregates, rows): (Vec<Row>, Vec<Row>) =
         (document.benchmarks.noted(notes).into_iter()).partition(Row::is_aggregate);
     let mut repeated = false;
-    for row in &rows {
-        let family = (row.family_index, row.per_family_instance_index);
-        let operation = gather.entry(row.run_name(), "cpu", Some(format!("{family:?}")));
+    for (row, mark) in marked(&rows) {
+        let operation = gather.entry(row.run_name(), "cpu", Some(mark));
         if let Some(label) = row.label.as_deref().filter(|label| !label.is_empty()) {
             operation.attribute("label", label);
         }
@@ -154,6 +162,23 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     Ok(profile)
 }
 
+/// The rows, each with a mark of its benchmark: its family, and how often rows of the name
+/// had the same repetition before. Before version 1.6 rows have no family.
+fn marked(rows: &[Row]) -> impl Iterator<Item = (&Row, String)> {
+    let mut known: HashMap<_, u64> = HashMap::new();
+    rows.iter().map(move |row| {
+        let family = (row.family_index, row.per_family_instance_index);
+        let Some(repetition) = row.repetition() else {
+            return (row, format!("{family:?}"));
+        };
+        let again = known
+            .entry((row.run_name(), family, repetition))
+            .or_insert(0);
+        *again += 1;
+        (row, format!("{family:?} {again}"))
+    })
+}
+
 /// The median of each benchmark, or its mean, where a file has only aggregates.
 fn summaries(aggregates: &[Row], gather: &mut Gather, notes: &mut Notes) {
     let told = |row: &Row, figure: &str| match &row.aggregate_name {
@@ -167,14 +192,15 @@ fn summaries(aggregates: &[Row], gather: &mut Gather, notes: &mut Notes) {
             end.unwrap_or(&row.name).to_owned()
         }
     };
-    let mut found: HashMap<String, &'static str> = HashMap::new();
+    let mut found: HashMap<(String, String), &'static str> = HashMap::new();
     for figure in ["median", "mean"] {
-        for row in aggregates.iter().filter(|row| told(row, figure)) {
+        for (row, mark) in marked(aggregates).filter(|(row, _)| told(row, figure)) {
             let name = named(row);
-            if let (Some(ns), figure) = (row.ns(), *found.entry(name.clone()).or_insert(figure))
+            let entry = (name.clone(), mark.clone());
+            if let (Some(ns), figure) = (row.ns(), *found.entry(entry).or_insert(figure))
                 && told(row, figure)
             {
-                let operation = gather.operation(&name);
+                let operation = gather.entry(&name, "cpu", Some(mark));
                 operation.summary(0, ns, figure, notes);
                 row.counters(operation);
             }

@@ -22,7 +22,7 @@ use crate::source::Source;
 pub(crate) static IMPORTER: Importer = Importer {
     name: "hyperfine",
     about: "hyperfine --export-json FILE",
-    recognises: |source| source.has("results[].command"),
+    recognises: |source| source.has("results[].command") || source.has_only("results"),
     read,
 };
 
@@ -38,6 +38,7 @@ struct Benchmark {
     #[serde(default)]
     parameters: BTreeMap<String, Value>,
     median: Option<Number>,
+    mean: Option<Number>,
     user: Option<Number>,
     system: Option<Number>,
     times: Option<Vec<Number>>,
@@ -66,7 +67,9 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             let (failed, all) = (failed.len(), benchmark.exit_codes.len());
             operation.failed("error", &format!("{failed} of {all} executions {ended}"));
         }
-        match (benchmark.times, benchmark.median) {
+        let median = benchmark.median.map(|s| (s, "median"));
+        let figure = median.or(benchmark.mean.map(|s| (s, "mean")));
+        match (benchmark.times, figure) {
             (Some(times), _) => {
                 let codes = benchmark.exit_codes.iter().copied();
                 let codes = codes.chain(std::iter::repeat(Some(0)));
@@ -75,8 +78,8 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
                     operation.sample(0, s.0 * 1e9);
                 }
             }
-            (None, Some(median)) if failed.is_empty() => {
-                operation.summary(0, median.0 * 1e9, "median", notes);
+            (None, Some((s, figure))) if failed.is_empty() => {
+                operation.summary(0, s.0 * 1e9, figure, notes);
             }
             _ => {}
         }

@@ -72,21 +72,12 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     for benchmark in document.noted(notes) {
         let name = named(&benchmark, "");
         version = version.or_else(|| benchmark.version.clone());
-        let Some(unit) = Unit::named(&benchmark.primary.unit) else {
-            let why = "their unit is neither a time nor a rate";
-            notes.leave_out(
-                "benchmark(s)",
-                why,
-                &format!("{name}, {}", benchmark.primary.unit),
-            );
-            continue;
-        };
         // Those of profilers have a point in front or in the middle.
         let of_profiler = |method: &str, metric: &Metric| {
             method.contains(['.', '·']) || metric.unit != benchmark.primary.unit
         };
         let operation = gather.entry(&name, "cpu", None);
-        not_kept += benchmark.primary.add(operation, unit, notes);
+        not_kept += benchmark.primary.add(operation, notes);
         for (method, metric) in &benchmark.secondary {
             if of_profiler(method, metric) {
                 metric.count(operation, method.trim_start_matches('·'));
@@ -95,7 +86,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         for (method, metric) in &benchmark.secondary {
             if !of_profiler(method, metric) {
                 let name = named(&benchmark, &format!(":{method}"));
-                not_kept += metric.add(gather.entry(&name, "cpu", None), unit, notes);
+                not_kept += metric.add(gather.entry(&name, "cpu", None), notes);
             }
         }
     }
@@ -128,9 +119,15 @@ impl Metric {
         }
     }
 
-    /// Adds the samples; how many of histograms are not kept.
-    fn add(&self, operation: &mut Gathered, unit: Unit, notes: &mut Notes) -> u64 {
+    /// Adds the samples, or counters if they are no times; how many of histograms are not
+    /// kept.
+    fn add(&self, operation: &mut Gathered, notes: &mut Notes) -> u64 {
         let mut not_kept = 0;
+        let Some(unit) = Unit::named(&self.unit) else {
+            operation.is_timeless = true;
+            self.count(operation, &self.unit);
+            return 0;
+        };
         for fork in &self.scores {
             let run = operation.new_run();
             for score in fork {

@@ -51,23 +51,28 @@ struct Process {
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
     let document: Document = json::read(source)?;
     let common = document.metadata;
-    let mut gather = Gather::default();
+    let (mut gather, mut created) = (Gather::default(), None);
     for benchmark in document.benchmarks.noted(notes) {
         let own = |key: &str| {
             machine::text(&benchmark.metadata, key).or_else(|| machine::text(&common, key))
         };
         let name = own("/name").unwrap_or_else(|| "(unnamed)".to_owned());
-        if own("/unit").is_some_and(|unit| unit != "second") {
-            notes.leave_out("benchmark(s)", "their unit is not a time", &name);
-            continue;
-        }
+        let unit = own("/unit").filter(|unit| unit != "second");
         let operation = gather.entry(&name, "cpu", None);
+        operation.is_timeless = unit.is_some();
         for process in benchmark.runs.noted(notes) {
             let run = operation.new_run();
             for value in process.values {
-                operation.sample(run, value.0 * 1e9);
+                match &unit {
+                    Some(unit) => operation.figure(run, unit, unit, value.0),
+                    None => operation.sample(run, value.0 * 1e9),
+                }
             }
-            if let Some(bytes) = machine::count(&process.metadata, "/mem_max_rss") {
+            let date = machine::text(&process.metadata, "/date");
+            let date = date.as_deref().and_then(machine::utc);
+            created = created.into_iter().chain(date).min();
+            let bytes = machine::count(&process.metadata, "/mem_max_rss");
+            if let (Some(bytes), None) = (bytes, &unit) {
                 operation.memory(run, bytes as f64);
             }
         }
@@ -85,6 +90,8 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         ..Environment::default()
     };
     let mut profile = gather.profile(environment, notes)?;
+    let date = machine::text(&common, "/date");
+    profile.created = created.or_else(|| machine::utc(&date?));
     let version = machine::text(&common, "/perf_version");
     profile.generator = version.map(|version| format!("pyperf {version}"));
     Ok(profile)

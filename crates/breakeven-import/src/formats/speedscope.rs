@@ -62,6 +62,9 @@ struct Read {
     unweighted: u64,
     /// Events that cannot be.
     wrong: Skipped,
+    /// Profiles so far, and those that are left out.
+    sheets: u64,
+    refused: Skipped,
     sheet: Sheet,
 }
 
@@ -71,6 +74,7 @@ struct Sheet {
     name: String,
     /// ns of a unit.
     unit_ns: Option<f64>,
+    is_refused: bool,
     track: u32,
     /// Frames that are open, and since when.
     open: Vec<(u64, i64)>,
@@ -105,10 +109,11 @@ impl Parts for Read {
             "profiles" => Want::List("a list of profiles"),
             "profiles[]" => {
                 self.sheet = Sheet::default();
+                self.sheets += 1;
                 Want::Object("a profile, an object")
             }
+            "profiles[].events" if self.unit().is_none() => Want::Nothing,
             "profiles[].events" => {
-                self.sheet.unit()?;
                 self.sheet.track = self.trace.track(&self.sheet.name);
                 Want::List("a list of events")
             }
@@ -142,10 +147,13 @@ impl Parts for Read {
             }
             "profiles[].name" => self.sheet.name = text().unwrap_or_default(),
             "profiles[].unit" => {
-                let unit = text().ok_or("its unit is not a text")?;
-                self.sheet.unit_ns = Some(unit_ns(&unit, self.count_ns)?);
+                let unit = text().ok_or_else(|| "its unit is not a text".to_owned());
+                match unit.and_then(|unit| unit_ns(&unit, self.count_ns)) {
+                    Ok(unit_ns) => self.sheet.unit_ns = Some(unit_ns),
+                    Err(why) => self.refuse(&why),
+                }
             }
-            "profiles[].events[]" => self.event(value.read())?,
+            "profiles[].events[]" => self.event(value.read()),
             "profiles[].samples[]" => self.stack(value),
             _ => {
                 let weight = value.read().unwrap_or(Number(f64::NAN));
@@ -158,17 +166,10 @@ impl Parts for Read {
     fn end(&mut self, place: &str) -> Result<(), String> {
         match place {
             "profiles[].events[]" => self.unclosed += self.sheet.open.len() as u64,
-            "profiles[]" => self.samples()?,
+            "profiles[]" => self.samples(),
             _ => {}
         }
         Ok(())
-    }
-}
-
-impl Sheet {
-    fn unit(&self) -> Result<f64, String> {
-        self.unit_ns
-            .ok_or_else(|| "missing field `unit`".to_owned())
     }
 }
 
@@ -192,10 +193,26 @@ fn unit_ns(unit: &str, count_ns: Option<f64>) -> Result<f64, String> {
 }
 
 impl Read {
+    /// ns of a unit of the profile that is being read, which is left out without one.
+    fn unit(&mut self) -> Option<f64> {
+        if self.sheet.unit_ns.is_none() {
+            self.refuse("missing field `unit`");
+        }
+        self.sheet.unit_ns
+    }
+
+    /// Leaves out the profile that is being read.
+    fn refuse(&mut self, why: &str) {
+        if !std::mem::replace(&mut self.sheet.is_refused, true) {
+            let number = self.sheets;
+            self.refused.add(|| format!("number {number}: {why}"));
+        }
+    }
+
     /// Takes an event; `None` is what is not one.
-    fn event(&mut self, event: Option<Event>) -> Result<(), String> {
+    fn event(&mut self, event: Option<Event>) {
         self.evented += 1;
-        let unit_ns = self.sheet.unit()?;
+        let unit_ns = self.sheet.unit_ns.unwrap_or(f64::NAN);
         let event = event.and_then(|event| {
             let ns = event.at.0 * unit_ns;
             (ns.abs() <= (1_u64 << 62) as f64).then(|| (event.kind, event.frame, ns.round() as i64))
@@ -209,7 +226,6 @@ impl Read {
             }
         }
         self.sheet.events += 1;
-        Ok(())
     }
 
     /// Closes the frame, and those inside that were not closed; `None` if it is not open, or
@@ -242,18 +258,19 @@ impl Read {
     }
 
     /// Takes the samples of a profile with their weights.
-    fn samples(&mut self) -> Result<(), String> {
+    fn samples(&mut self) {
         let Some(paths) = self.sheet.paths.take() else {
-            return Ok(());
+            return;
         };
-        let unit_ns = self.sheet.unit()?;
-        let weights = self.sheet.weights.take().ok_or("missing field `weights`")?;
+        let Some(unit_ns) = self.unit() else { return };
+        let Some(weights) = self.sheet.weights.take() else {
+            return self.refuse("missing field `weights`");
+        };
         self.unweighted += paths.len().abs_diff(weights.len()) as u64;
         self.samples += paths.len() as u64;
         for (path, weight) in paths.into_iter().zip(weights) {
             self.folded.sample(path, weight.0 * unit_ns);
         }
-        Ok(())
     }
 
     fn operation(&mut self, frame: u64) -> u32 {
@@ -275,6 +292,8 @@ impl Read {
             "event(s)",
             "they lack a time, close a frame that is not open, or end before they begin",
         );
+        let why = "their times cannot be read";
+        notes.skipped(std::mem::take(&mut self.refused), "profile(s)", why);
         notes.left_out(
             self.unweighted,
             "sample(s)",

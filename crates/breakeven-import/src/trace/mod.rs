@@ -267,8 +267,12 @@ impl Trace {
             told.launches = launches.remove(&device);
             activity.push(told);
         }
+        let kinds = operations.categories();
         if launched_nothing && activity.iter().all(|told| told.kernels == 0) {
             let why = "the trace has launches, and not what they launched; trace the GPU too";
+            notes.lacks("kernel", why);
+        } else if activity.is_empty() && !kinds.is_empty() {
+            let why = format!("of the GPU the trace has {kinds} alone; trace its kernels too");
             notes.lacks("kernel", why);
         }
         notes.left_out(

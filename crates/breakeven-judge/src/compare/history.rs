@@ -21,8 +21,7 @@ impl History {
         let mut names: HashMap<OperationKey, HashSet<&str>> = HashMap::new();
         for operation in profiles.iter().flat_map(|profile| &profile.operations) {
             let runs = operation.runs.iter();
-            let values = runs.filter(|run| !run.samples_ns.is_empty());
-            let values = values.filter_map(|run| metric.of(operation, run, false));
+            let values = runs.filter_map(|run| metric.of(operation, run, false));
             let logs: Vec<f64> = values.map(f64::ln).filter(|log| log.is_finite()).collect();
             for key in without_suite(operation)
                 .into_iter()

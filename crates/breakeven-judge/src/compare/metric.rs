@@ -77,7 +77,7 @@ impl Metric {
         ("throughput", Self::Throughput),
     ];
 
-    /// The value of one run that has samples, in the metric's unit; `None` where
+    /// The value of one run, in the metric's unit; `None` where
     /// the profile does not tell. Throughput counts items where both sides tell
     /// them (`by_items`), else calls.
     pub(super) fn of(&self, operation: &Operation, run: &Run, by_items: bool) -> Option<f64> {
@@ -88,10 +88,11 @@ impl Metric {
         };
         match self {
             Self::Time => Some(median(run.samples_ns.iter().copied())? / 1e6),
-            Self::Mean => Some(run.total_ns() / run.calls() as f64 / 1e6),
             Self::P95 => Some(quantile(0.95)? / 1e6),
             Self::P99 => Some(quantile(0.99)? / 1e6),
             Self::Total | Self::Calls if !operation.is_recorded() => None,
+            Self::Total | Self::Calls | Self::Mean | Self::Throughput if run.calls() == 0 => None,
+            Self::Mean => Some(run.total_ns() / run.calls() as f64 / 1e6),
             Self::Total => Some(run.total_ns() / 1e6),
             Self::Memory => run
                 .memory_bytes

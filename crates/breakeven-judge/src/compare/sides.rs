@@ -12,7 +12,8 @@ use super::warning::Side;
 /// One operation of one side, from all profiles that have it.
 pub(super) struct Measured<'p> {
     parts: Vec<(&'p Profile, &'p Operation)>,
-    /// The runs that have samples, each with its operation; of copies the first.
+    /// The runs that have samples or other figures, each with its operation; of copies the
+    /// first.
     runs: Vec<(&'p Operation, &'p Run)>,
     /// True if runs have the same samples to the last bit: they are copies of one
     /// measurement, which counts once.
@@ -34,7 +35,8 @@ impl<'p> Measured<'p> {
         self.parts.iter().copied()
     }
 
-    /// The runs that have samples, each with its operation; of copies the first.
+    /// The runs that have samples or other figures, each with its operation; of copies the
+    /// first.
     pub(super) fn runs(&self) -> impl Iterator<Item = (&'p Operation, &'p Run)> + '_ {
         self.runs.iter().copied()
     }
@@ -43,7 +45,8 @@ impl<'p> Measured<'p> {
     fn gather(&mut self) {
         let runs = self.parts.iter().flat_map(|(_, operation)| {
             let runs = operation.runs.iter().map(|run| (*operation, run));
-            runs.filter(|(_, run)| !run.samples_ns.is_empty())
+            let has_figures = |run: &Run| run.memory_bytes.is_some() || !run.counters.is_empty();
+            runs.filter(move |(_, run)| !run.samples_ns.is_empty() || has_figures(run))
         });
         let all: Vec<_> = runs.collect();
         let samples = || all.iter().map(|(_, run)| &run.samples_ns);

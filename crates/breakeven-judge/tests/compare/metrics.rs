@@ -182,3 +182,29 @@ fn less_throughput_is_worse() {
     let nothing = judge(with(1e6, Some(0)), with(1e6, Some(10)));
     assert_eq!(nothing.change_type, ChangeType::NoChange);
 }
+
+#[test]
+fn what_was_not_timed_is_judged_by_its_memory_and_not_by_time() {
+    let untimed = |bytes: u64| {
+        let mut untimed = holding(&[bytes; 4]);
+        (untimed.runs.iter_mut()).for_each(|run| run.samples_ns.clear());
+        untimed.name = "m".to_owned();
+        profile([operation("f", &[1_000_000; 4]), untimed])
+    };
+    let (baseline, current) = (untimed(100), untimed(200));
+    let by_memory = compared(&baseline, &current, &judging(Metric::Memory));
+    let found = by_memory
+        .operations
+        .iter()
+        .find(|each| each.operation == "m");
+    assert_eq!(
+        found.map(|each| each.change_type),
+        Some(ChangeType::Regression)
+    );
+    for metric in [Metric::Time, Metric::Mean, Metric::Throughput] {
+        let by_time = compared(&baseline, &current, &judging(metric));
+        let found = by_time.operations.iter().find(|each| each.operation == "m");
+        let method = found.map(|each| each.judged.method);
+        assert_eq!(method, Some(Method::NotTested(NotTested::NoValues)));
+    }
+}

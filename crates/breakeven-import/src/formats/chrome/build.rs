@@ -77,7 +77,7 @@ impl Builder {
             _ => {}
         }
         self.events += 1;
-        if self.pairs.is_time(self.events) {
+        if self.pairs.is_time() {
             self.pair(false);
         }
     }

@@ -1,15 +1,15 @@
 //! Calls whose beginning and end are events of their own, which the format allows in any
-//! order. They are sorted by time and then paired; of a long trace the earlier half, again
-//! and again, so memory is bounded.
+//! order. They wait in a buffer until it is full, are sorted by time, and the earlier half is
+//! paired, so memory is bounded. What comes later than that may belong to another call.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 
 use crate::trace::When;
 
-/// Events after which what is sorted is paired. Calls are taken into paths after four times
-/// as many.
-const WINDOW: u64 = 1 << 17;
+/// Beginnings and ends that wait to be put in order. Calls wait for their paths in a buffer
+/// for four times as many.
+const WINDOW: usize = 1 << 19;
 
 /// Calls that are open at once.
 const MOST: usize = 1 << 16;
@@ -46,9 +46,9 @@ impl Pairs {
         self.waiting.push(end);
     }
 
-    /// Whether to pair after so many events.
-    pub(super) fn is_time(&self, events: u64) -> bool {
-        events.is_multiple_of(WINDOW) && !self.waiting.is_empty()
+    /// Whether to pair now.
+    pub(super) fn is_time(&self) -> bool {
+        self.waiting.len() >= WINDOW
     }
 
     /// Hands over the beginning of each call and its time, for the earlier half or for all.

@@ -101,6 +101,10 @@ impl Reading<'_> {
         };
         self.events()?;
         self.threads()?;
+        if self.database.table("StringIds").is_none() {
+            let why = "the names of kernels and calls are in it; export the report again";
+            notes.lacks("table StringIds", why);
+        }
         notes.left_out(
             self.malformed,
             "row(s)",
