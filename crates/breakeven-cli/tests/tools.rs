@@ -138,3 +138,20 @@ fn memory_of_go_is_judged() {
         assert_eq!(ended.code, Some(1), "{options}: {ended:#?}");
     }
 }
+
+/// Nothing was on both sides, so the gate ended as wrong use, without a report.
+#[test]
+fn a_package_that_failed_before_its_first_result_fails_the_gate() {
+    let old = |noise| go("a", "BenchmarkA-8", 1000.0 * noise);
+    let new = |_| {
+        "goos: linux\npkg: example.com/a\npanic: oops\n\ngoroutine 1 [running]:\nexit status 2\n\
+         FAIL\texample.com/a\t0.1s\n"
+            .to_owned()
+    };
+    let ended = gate("txt", &old, &new, "--format junit");
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    assert!(ended.stdout.contains("example.com/a"), "{}", ended.stdout);
+    let both = gate("txt", &new, &new, "");
+    assert_eq!(both.code, Some(1), "{both:#?}");
+    assert!(both.stdout.contains("failed"), "{}", both.stdout);
+}

@@ -65,7 +65,7 @@ pub(super) fn judge(
         Method::NotTested(why) => why.is_without_values(),
         _ => false,
     };
-    if changes.iter().all(is_none) {
+    if changes.iter().all(is_none) && !pairs.iter().any(Pair::fails) {
         let zero = Method::NotTested(NotTested::ZeroTime);
         return Err(match changes.iter().any(|change| change.method == zero) {
             true => CompareError::ZeroTimes,

@@ -89,11 +89,16 @@ impl<'p> Measured<'p> {
         self.parts().all(|(_, operation)| items(operation))
     }
 
+    /// True if its file says that it failed.
+    fn has_failure(&self) -> bool {
+        self.parts
+            .iter()
+            .any(|(_, operation)| operation.failure.is_some())
+    }
+
     /// True where it failed, or has no samples.
     pub(super) fn failed(&self) -> bool {
-        self.parts()
-            .any(|(_, operation)| operation.failure.is_some())
-            || self.runs().next().is_none()
+        self.has_failure() || self.runs().next().is_none()
     }
 
     /// True where most of its time is the recorder's, in every profile.
@@ -137,6 +142,12 @@ pub(super) struct Pair<'p> {
 }
 
 impl Pair<'_> {
+    /// True if the current side's file says that it failed: an answer, even if nothing else
+    /// can be compared.
+    pub(super) fn fails(&self) -> bool {
+        self.current.as_ref().is_some_and(Measured::has_failure)
+    }
+
     /// True where throughput can count items: all profiles tell them.
     pub(super) fn tells_items(&self) -> bool {
         self.sides().all(Measured::tells_items)
@@ -219,7 +230,7 @@ pub(super) fn pairs<'p>(
         sides.for_each(Measured::gather);
     }
     let is_common = |pair: &Pair<'_>| pair.baseline.is_some() && pair.current.is_some();
-    if pairs.iter().any(is_common) {
+    if pairs.iter().any(|pair| is_common(pair) || pair.fails()) {
         return Ok(pairs);
     }
     let one = |has: fn(&Pair<'_>) -> bool| {
