@@ -300,7 +300,7 @@ pub(crate) fn means(tuning: &'static Tuning, tasks: &[usize]) -> Vec<(&'static s
 /// The same batch on a GPU that tells what a launch costs.
 fn telling(scenario: &Scenario) -> Scenario {
     let mut told = scenario.clone();
-    told.gpus[0].tells_launch = true;
+    told.gpus[0].reports_launch = true;
     told
 }
 

@@ -85,7 +85,7 @@ impl Question<'_> {
         };
         let tuning = Tuning::USUAL;
         let told = |gpu: &GpuSpec| Some(gpu.launch.get()?.as_nanos() as f64);
-        let costs = costs.told(gpus.iter().map(told));
+        let costs = costs.with_reported_launches(gpus.iter().map(told));
         let costs = match &self.stated {
             Some(Stated::Costs(stated)) => costs.or(stated),
             Some(Stated::Work(work)) if !self.slots.is_empty() => {
