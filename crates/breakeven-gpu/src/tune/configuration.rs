@@ -163,7 +163,7 @@ impl SizeClass {
         Self::of(items, bytes.fold(0, u64::saturating_add) / items)
     }
 
-    /// Returns the size class of `items` items of `bytes` bytes.
+    /// Returns the size class of `items` items of `item_bytes` bytes.
     pub fn of(items: u64, item_bytes: u64) -> Self {
         Self {
             items: items.max(1).ilog2(),

@@ -20,7 +20,7 @@ pub(crate) enum Foreground<'f> {
     Words(&'f [u64]),
 }
 
-/// Returns the words of a row of `pixels` pixels.
+/// Returns the words of a row of `width` pixels.
 pub(crate) fn words(width: usize) -> usize {
     width.div_ceil(64)
 }
@@ -38,7 +38,7 @@ pub(crate) fn set_foreground(pixels: &[f32], threshold: f32, words: &mut [u64]) 
 }
 
 impl Foreground<'_> {
-    /// Creates rows of `pixels` pixels.
+    /// Returns a view of these rows, each of `width` pixels.
     pub(super) fn rows(&self, rows: Range<usize>, width: usize) -> Self {
         let elements = |each: usize| rows.start * each..rows.end * each;
         match self {

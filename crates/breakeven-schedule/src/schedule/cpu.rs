@@ -372,7 +372,7 @@ impl Schedule {
         self.cpu.hungry > 0
     }
 
-    /// Records that a worker did the tasks of a span, which began at `start`, in `ns`.
+    /// Records that a worker did these tasks of a span in `ns`.
     pub fn cpu_did(&mut self, done: Range<usize>, ns: Ns) {
         let held = &mut self.cpu.held;
         let found = held.iter().position(|held| held.start == done.start);
