@@ -1,9 +1,9 @@
-//! Files of the cache directory: where they are, what may be in them, and who may write them.
+//! Files of the cache directory: their location, content and locking.
 //!
-//! It is JSON with a `format` and a `version`, shared by all processes of a user. A change reads
-//! what is there, merges and replaces the file in one step, under a lock: no process loses what
-//! another one wrote. What is damaged is put aside at the next change; what a newer version
-//! wrote is left alone.
+//! Each file is JSON with a `format` and a `version`, shared by all processes of a user. A change
+//! reads the file, merges and replaces it in one step, under a lock: no process loses another one's
+//! changes. A damaged file is moved aside at the next change; a file of a newer version is not
+//! touched.
 
 use std::env;
 use std::ffi::OsString;
@@ -68,10 +68,10 @@ impl From<CostsWarning> for Error {
     }
 }
 
-/// What tells machines apart without their names: what was measured on one is void on another.
+/// Identifies a machine without its name: measurements on one are void on another.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineId {
-    /// Model of its processor; none where it does not tell.
+    /// Model of its processor; none if it reports none.
     #[serde(default)]
     pub cpu: Option<String>,
     /// Its logical cores.
@@ -156,7 +156,7 @@ pub struct CacheFile<T> {
 }
 
 impl<T: Cached> CacheFile<T> {
-    /// The one in the cache directory; none if nothing is to be kept.
+    /// Returns the file in the cache directory; none if nothing is to be kept.
     ///
     /// # Errors
     ///
@@ -213,7 +213,7 @@ impl<T: Cached> CacheFile<T> {
         }
         if version > T::VERSION {
             let message = format!(
-                "is of version {version}, and this program knows {}: it is left alone; update the program, or set BREAKEVEN_CACHE_DIR to another directory",
+                "is of version {version}, and this program knows {}: it was not changed; update the program, or set BREAKEVEN_CACHE_DIR to another directory",
                 T::VERSION
             );
             return Err(refused(NewerVersion, message));
@@ -302,7 +302,7 @@ fn is_regular(found: &fs::Metadata) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::File`] if it cannot be opened or locked, or others hold it for longer.
+/// [`ErrorKind::File`] if it cannot be opened or locked, or another process holds it for longer.
 pub fn hold(path: &Path, patience: Duration) -> Result<File, Error> {
     let refused = |reason: io::Error| Error::file(path, "cannot be locked", &reason);
     if let Ok(found) = path.metadata() {

@@ -17,7 +17,7 @@ pub struct KernelTimes {
     pub name: String,
     /// Elements that a call works on.
     pub workload: usize,
-    /// The first call, which is not among the others: it may compile the kernel, ns.
+    /// The first call, ns, listed separately because it may compile the kernel.
     pub first_ns: f64,
     /// The calls after it, ns, in their order.
     pub samples_ns: Vec<f64>,

@@ -1,4 +1,4 @@
-//! Room for many values, in large pages where the system gives them.
+//! Room for many values, in large pages if the system provides them.
 //!
 //! Memory that is new to a process comes to it page by page as it is written, and each page
 //! costs a fault: with small ones that is what a large download mostly takes.
@@ -7,7 +7,7 @@
 #[cfg(target_os = "linux")]
 const PAGE: usize = 2 << 20;
 
-/// An empty list with room for so many.
+/// Creates an empty list with that capacity.
 #[cfg(any(feature = "gpu", test))]
 pub(crate) fn with_room<T>(len: usize) -> Vec<T> {
     let mut list = Vec::with_capacity(len);
@@ -16,7 +16,7 @@ pub(crate) fn with_room<T>(len: usize) -> Vec<T> {
     list
 }
 
-/// Asks for as many as lie whole in that memory.
+/// Requests large pages for those that lie completely in that memory.
 #[cfg(target_os = "linux")]
 pub fn ask_for<T>(memory: &mut [T]) {
     use rustix::mm::{Advice, madvise};

@@ -1,10 +1,9 @@
 //! The logistic function and the hyperbolic tangent, written so that a loop
 //! over them becomes vector code: no branch, no table, no call.
 //!
-//! Both rest on e^x = 2^n · e^r with n the nearest whole number to x / ln 2, as
-//! Cephes' `expf` (Moshier) does, and its polynomial for e^r. Against float64
-//! the logistic function is within 2e-7 of its value down to 1e-37, and tanh
-//! within 2e-7 absolutely. NaN stays NaN.
+//! Both rest on e^x = 2^n · e^r with n the nearest integer to x / ln 2, as Cephes' `expf` (Moshier)
+//! does, and its polynomial for e^r. Compared with float64 the logistic function is within 2e-7 of
+//! its value down to 1e-37, and tanh within 2e-7 absolutely. NaN stays NaN.
 
 #[cfg(feature = "gpu")]
 pub(super) mod activation_kernels;
@@ -14,11 +13,10 @@ use std::f32::consts::LOG2_E;
 /// Beyond it e^x leaves the range of normal f32 numbers.
 const LIMIT: f32 = 87.0;
 
-/// 1.5 · 2^23: added to a small number, it leaves its nearest whole number in
-/// the lowest bits.
+/// 1.5 · 2^23: added to a small number, it leaves its nearest integer in the lowest bits.
 const ROUND: f32 = 12_582_912.0;
 
-/// ln 2 in two parts; a whole number below 2^9 times the first is exact.
+/// ln 2 as a sum of two terms; an integer below 2^9 times the first is exact.
 const LN_2_HIGH: f32 = 0.693_359_4;
 const LN_2_LOW: f32 = -2.121_944_4e-4;
 
@@ -36,7 +34,7 @@ fn exp(x: f32) -> f32 {
     series = series * rest + 1.666_666_5e-1;
     series = series * rest + 5e-1;
     let fraction = series * rest * rest + rest + 1.0;
-    // The whole number moves from the lowest bits into the exponent's.
+    // Moves the integer from the lowest bits into the exponent's.
     let power = f32::from_bits((rounded.to_bits() << 23).wrapping_add(1.0_f32.to_bits()));
     fraction * power
 }

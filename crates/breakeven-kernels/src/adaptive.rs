@@ -1,8 +1,8 @@
 //! Choices by the size of a problem: what was chosen, why, and on what it stands.
 //!
-//! They begin with constants that were found to do on discrete GPUs; [`Choice::measured`]
-//! puts measurements in their place. A window and half precision change what is computed: who
-//! asks here is told.
+//! They begin with constants that proved good on discrete GPUs; [`Choice::measured`] replaces them
+//! by measurements. A window and half precision change the result, so the caller gets them
+//! as part of the choice.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use breakeven_schedule::plan::Evidence;
 const WINDOWS: [(usize, usize); 2] = [(200_000, 8), (50_000, 16)];
 const WIDEST_WINDOW: usize = 32;
 
-/// Latencies under which a batch has so many items.
+/// Latency limits with the batch size for each.
 const BATCHES: [(Duration, usize); 2] = [
     (Duration::from_millis(5), 8),
     (Duration::from_millis(10), 32),
@@ -55,8 +55,8 @@ impl<T> Choice<T> {
         }
     }
 
-    /// The first of some values, best first, that was measured to take no longer than that; the
-    /// fastest where none does.
+    /// Returns the first of some values, best first, that was measured to take at most that long;
+    /// the fastest if none does.
     ///
     /// ```
     /// use std::time::Duration;
@@ -135,7 +135,7 @@ impl PixelEntropy {
 }
 
 impl LstmCell {
-    /// Items for a batch that is to be done in that time: 8 under 5 ms, 32 under 10 ms, else 64.
+    /// Returns the batch size for a time limit: 8 under 5 ms, 32 under 10 ms, else 64 items.
     pub fn batch_within(latency: Duration) -> Choice<usize> {
         let smaller = BATCHES.into_iter().find(|(under, _)| latency < *under);
         let text = |time: Duration| unit::time(time.as_nanos() as f64);
@@ -152,9 +152,9 @@ impl LstmCell {
 pub type Product = Arc<dyn Operator<In = f32, Out = f32>>;
 
 impl MatrixMultiply {
-    /// The product of m × k by k × n for a device that has tensor cores or not: on tensor cores,
-    /// from inputs of half precision, where all three are 512 or more, else in f32. Half
-    /// precision changes what is computed.
+    /// Multiplies m × k by k × n for a device with or without tensor cores: on tensor cores, from
+    /// half-precision inputs, if all three are 512 or more, else in f32. Half precision changes the
+    /// result.
     ///
     /// `Gpu::has_tensor_cores` says what a device has.
     pub fn or_tensor_cores([m, k, n]: [usize; 3], has_tensor_cores: bool) -> Choice<Product> {

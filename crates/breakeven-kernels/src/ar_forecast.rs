@@ -5,29 +5,25 @@
 //! p points only predict), as statsmodels' `AutoReg(y, lags=p, trend='c')` does.
 //! A forecast feeds on those before it.
 //!
-//! The fit is made on z = y − m, m the mean of the whole series. Put into the
-//! model, y = z + m gives the same φ and c' = c − m·(1 − Σφ): the forecasts are
-//! those of the uncentred fit, and no digits are lost to a large offset. The
-//! intercept is eliminated by centring each lag on its own mean over
-//! t = p … n − 1, which leaves p normal equations.
+//! The fit is made on z = y − m, m the mean of the complete series. Put into the model, y = z + m
+//! gives the same φ and c' = c − m·(1 − Σφ): the forecasts are those of the uncentred fit, and no
+//! digits are lost to a large offset. The intercept is eliminated by centring each lag on its own
+//! mean over t = p … n − 1, which leaves p normal equations.
 //!
 //! The sums Σ z[t−i]·z[t−j] over t depend on j − i but for a few terms at either
 //! end. So the middle is summed once per distance, n·(p + 1) products instead of
 //! n·p²/2, and the ends are added, never taken away: an outlier in them costs
 //! the other terms no digits.
 //!
-//! **Singular series.** A series that is constant, or whose lags depend linearly
-//! on each other (a ramp, a pure sine with more than two lags), has no unique
-//! fit. That only the fit can tell, which is nearly all of the work, so it is
-//! not looked for when the problem is made: it would be paid twice. Every form
-//! writes NaN over the forecasts of such a series, and of no other, and
-//! [`ArForecast::checked`] turns it into a typed error. Singular is a lag of
-//! which the lags before it leave less than 1e-10 of its variance unexplained on
-//! the CPU (float64), 1e-5 on a GPU (f32, with one step of refinement on the
-//! residuals: Björck, "Stability analysis of the method of seminormal
-//! equations", 1987). A series with NaN or infinity in it is singular on the CPU;
-//! on a GPU its forecasts are unspecified. A forecast that leaves the range of
-//! f32 is infinite from there on.
+//! **Singular series.** A series that is constant, or whose lags depend linearly on each other (a
+//! ramp, a pure sine with more than two lags), has no unique fit. Only the fit can show this, and
+//! the fit is nearly all of the work, so it is not checked when the problem is created: it would be
+//! paid twice. Every form writes NaN over the forecasts of such a series, and of no other, and
+//! [`ArForecast::checked`] turns it into a typed error. A lag is singular if the lags before it
+//! leave less than 1e-10 of its variance unexplained on the CPU (float64), 1e-5 on a GPU (f32, with
+//! one step of refinement on the residuals: Björck, "Stability analysis of the method of seminormal
+//! equations", 1987). A series with NaN or infinity in it is singular on the CPU; on a GPU its
+//! forecasts are unspecified. A forecast that leaves the range of f32 is infinite from there on.
 
 use super::parallel::{self, Cut};
 use super::sharing::Sharing;
@@ -68,7 +64,7 @@ pub struct ArForecast {
 }
 
 impl ArForecast {
-    /// A model of that many lags is fitted to each series.
+    /// Fits a model of `lags` lags to each series.
     ///
     /// # Errors
     ///

@@ -2,10 +2,9 @@
 //! its synapses, s = Σ w·x, and passes s through a nonlinearity f; the soma adds
 //! what arrives, Σ g·f, by the conductance of each dendrite.
 //!
-//! Potentials are in mV, concentrations in mM, conductances relative to the
-//! soma's. Every synapse has an input of its own; where neurons share inputs,
-//! repeat them. NaN and infinity spread to the soma of the neuron whose input
-//! or weight they are; which of the two arrives is not promised.
+//! Potentials are in mV, concentrations in mM, conductances relative to the soma's. Every synapse
+//! has an input of its own; if neurons share inputs, repeat them. NaN and infinity spread to the
+//! soma of the neuron whose input or weight they are; which of the two arrives is not promised.
 
 use super::dims;
 use super::parallel::{self, Cut};

@@ -1,11 +1,10 @@
 //! `dot_product`: Σ a·b over a batch of pairs of vectors.
 //!
-//! Products and short sums of them are in f32, in many accumulators; what those
-//! come to is added in f64 on the CPU, in trees on a GPU. The error stays under
-//! 4e-6 · Σ|a·b|, whatever cancels: it is relative to what was added, not to what
-//! is left. A product or a sum that f32 cannot hold is infinite, and a NaN or an
-//! infinity among the products reaches the sum; which of the two arrives is not
-//! promised across devices.
+//! Products and short sums of them are in f32, in many accumulators, which are added in f64 on the
+//! CPU, in trees on a GPU. The error stays under 4e-6 · Σ|a·b|, whatever cancels: it is relative to
+//! the terms, not to the result. A product or a sum that f32 cannot represent is infinite, and a
+//! NaN or an infinity among the products reaches the sum; which of the two arrives is not promised
+//! across devices.
 
 use pulp::{Arch, Simd, WithSimd};
 

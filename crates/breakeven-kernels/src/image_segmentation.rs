@@ -1,11 +1,10 @@
 //! `image_segmentation`: the connected components of the pixels above a threshold.
 //!
-//! A pixel is foreground where it is strictly above the threshold. Foreground
-//! pixels that touch (at a side, or at a side or a corner) are of one component.
-//! Background is 0; components are numbered from 1 in the raster order of their
-//! first pixels, in every image anew. That is SciPy's `ndimage.label` of
-//! `image > threshold`, number by number, with its default structure for
-//! [`Connectivity::Four`] and with `ones((3, 3))` for [`Connectivity::Eight`].
+//! A pixel is foreground if it is strictly above the threshold. Foreground pixels that touch (at a
+//! side, or at a side or a corner) belong to one component. Background is 0; components are
+//! numbered from 1 in the raster order of their first pixels, separately in every image. The result
+//! equals SciPy's `ndimage.label` of `image > threshold`, number by number, with its default
+//! structure for [`Connectivity::Four`] and with `ones((3, 3))` for [`Connectivity::Eight`].
 //!
 //! NaN is above nothing, so it is background; +∞ is foreground under every finite
 //! threshold. A device may see NaN otherwise.
@@ -144,8 +143,8 @@ impl Operator for ImageSegmentation {
         Ok(vec![batch, height, width])
     }
 
-    /// At worst every second pixel is a run of its own: where it is, its index, and
-    /// that of its root in its band and in its image.
+    /// At worst every second pixel is a run of its own: its position, its index, and that of its
+    /// root in its band and in its image.
     fn scratch_bytes(&self, shapes: &[&[usize]]) -> u64 {
         shape::elements(shapes[0]).saturating_mul(10)
     }

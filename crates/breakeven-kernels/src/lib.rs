@@ -72,7 +72,7 @@ fn cube_sizes(gpu: &crate::gpu::Gpu, least: u32) -> impl Iterator<Item = u32> {
 /// 1024.
 const KI: u32 = 1 << 10;
 
-/// The inputs of a kernel that takes so many of them.
+/// Returns the inputs of a kernel that takes exactly N of them.
 fn inputs<T: Copy, const N: usize>(kernel: &str, inputs: &[T]) -> Result<[T; N], Error> {
     inputs.try_into().map_err(|_| {
         let found = inputs.len();

@@ -75,10 +75,9 @@ fn multiply([batch, m, k, n]: [usize; 4], a: &[f32], b: &[f32], out: &mut [f32])
     let each = m * n;
     let multiply_adds = each.saturating_mul(k);
     let pieces = host::pieces(multiply_adds);
-    // Whole products side by side, of small ones several to a piece; all threads on one after
-    // the other where they are large. Those left over are shared out one by one where they are
-    // few and each thread has a piece: the more threads do one, the more of its time goes to
-    // waking and waiting.
+    // Small products run concurrently, several to a piece; for large products all threads share one
+    // after the other. Remaining products are divided one by one if they are few and each thread
+    // has a piece: the more threads share one, the more of its time goes to waking and waiting.
     let threads = rayon::current_num_threads();
     let left = batch % threads;
     let shared = match pieces {

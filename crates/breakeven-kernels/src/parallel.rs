@@ -29,14 +29,14 @@ pub(super) const LINE: usize = 64;
 /// How an output is cut up.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cut {
-    /// Elements of a piece, at most: whole units.
+    /// Most elements of a piece: complete units.
     pub(super) most: usize,
-    /// Elements that stay together: each thread has its part of the units, whatever a piece is.
+    /// Elements that stay together: each thread gets complete units, whatever a piece is.
     pub(super) unit: usize,
 }
 
 impl Cut {
-    /// Into pieces of so many elements, none of which is cut.
+    /// Divides into pieces of that many elements, none of which is cut.
     pub(super) fn into(elements: usize) -> Self {
         Self {
             most: elements.max(1),
@@ -44,8 +44,9 @@ impl Cut {
         }
     }
 
-    /// Elements of a thread's part and of a piece of it. What one thread waits for another is
-    /// lost, and who waits too long has to be woken for the next call: parts differ by a unit.
+    /// Returns the elements of a thread's share and of a piece of it. Time in which one thread
+    /// waits for another is lost, and a thread that waits too long must be woken for the next call:
+    /// shares differ by at most a unit.
     fn of(self, elements: usize, threads: usize) -> [usize; 2] {
         let part = elements.div_ceil(threads).next_multiple_of(self.unit);
         let pieces = part.div_ceil(self.most);
@@ -53,7 +54,7 @@ impl Cut {
     }
 }
 
-/// Calls `work(start, piece)` for the pieces of `out`, on the pool where that was seen to be
+/// Calls `work(start, piece)` for the pieces of `out`, on the pool if that was measured to be
 /// faster. Each call is compiled for the widest SIMD that this CPU has.
 pub(super) fn for_chunks<T, F>(sharing: &Sharing, out: &mut [T], cut: Cut, work: F)
 where
@@ -66,8 +67,8 @@ where
     });
 }
 
-/// Calls `work`, compiled for vectors of 32 bytes where this CPU has 64 too: what loads and
-/// stores more than it computes is faster so out of an Intel Xeon's second cache.
+/// Calls `work`, compiled for vectors of 32 bytes even if this CPU has 64: code that loads and
+/// stores more than it computes is faster so from an Intel Xeon's second cache.
 pub(super) fn in_narrow_vectors(work: impl FnOnce()) {
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     if let Some(simd) = pulp::x86::V3::try_new() {
@@ -103,8 +104,8 @@ where
     });
 }
 
-/// Calls `worker` once on each thread that takes part, with what gives it its next piece and
-/// where that begins: for what a thread makes for itself, before its first piece.
+/// Calls `worker` once on each participating thread, with a source of its next piece and that
+/// piece's start: for state that a thread creates before its first piece.
 pub(super) fn pieces_by<T, F>(on_pool: bool, out: &mut [T], cut: Cut, worker: F)
 where
     T: Send,
@@ -117,8 +118,8 @@ where
         let mut pieces = pieces.map(|(index, piece)| (index * cut.most, piece));
         return worker(&mut || pieces.next());
     }
-    // Each thread has pieces that lie together, the same ones at every call: what it wrote is
-    // in its cache. Who is done takes the last ones of the others.
+    // Each thread has consecutive pieces, the same ones at every call: what it wrote is in its
+    // cache. A thread that is done takes the last pieces of other threads.
     let [part, piece] = cut.of(out.len(), threads);
     let parts = out.chunks_mut(part);
     let parts = parts.map(|part| Mutex::new(part.chunks_mut(piece).enumerate()));
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn every_piece_is_done_once_and_told_where_it_begins() {
+    fn every_piece_is_done_once_and_knows_its_start() {
         for threads in 1..5 {
             let pool = pool(threads);
             for (elements, chunk) in [(0, 3), (1, 3), (7, 1), (100, 7), (64, 64), (65, 64)] {
@@ -174,7 +175,7 @@ mod tests {
         assert_eq!(of(24, 6, 256, 2), [132, 24]);
         assert_eq!(of(24, 6, 1024, 2), [516, 24]);
         assert_eq!(of(50, 5, 512, 2), [260, 45]);
-        // A thread's part is one piece.
+        // A thread's share is one piece.
         assert_eq!(of(24, 6, 40, 2), [24, 24]);
         // Three units are one for each of two threads and one over.
         assert_eq!(of(1, 1, 3, 2), [2, 1]);

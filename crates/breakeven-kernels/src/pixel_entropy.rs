@@ -15,9 +15,9 @@
 //! w/2 − 1 back and w/2 ahead). Give it bytes: a float image it converts by
 //! rounding 255·v, which moves pixels to other bins than ⌊256·v⌋.
 //!
-//! Both forms slide the window: per step one line of pixels leaves the
-//! histogram and one enters it, and the sum moves by whole differences of a
-//! fixed-point table of c·log2 c, so that it is exact however long it slides.
+//! Both forms slide the window: per step one line of pixels leaves the histogram and one enters it,
+//! and the sum changes by integer differences of a fixed-point table of c·log2 c, so that it is
+//! exact however long it slides.
 
 use super::parallel::{self, Cut};
 use super::sharing::Sharing;

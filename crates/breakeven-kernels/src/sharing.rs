@@ -12,7 +12,7 @@ use crate::locked;
 /// Pieces from which on work is shared out without a look.
 const SURELY: usize = 64;
 
-/// Sizes that are told apart: powers of two below [`SURELY`].
+/// Sizes that are distinguished: powers of two below [`SURELY`].
 const SIZES: usize = SURELY.ilog2() as usize;
 
 /// Calls in a row by which a way is judged, and for how long at least, ns: the first may
@@ -20,7 +20,7 @@ const SIZES: usize = SURELY.ilog2() as usize;
 const LOOK: u32 = 4;
 const LOOK_NS: f64 = 4e6;
 
-/// Time of a shared call from which on waking threads costs nothing beside it, ns.
+/// Time of a shared call above which the cost of waking threads is negligible, ns.
 const LONG_NS: f64 = 5e6;
 
 /// For how long times are remembered, ns, and for how many calls at least and at most: a pool
@@ -32,16 +32,16 @@ const MOST_CALLS: f64 = 100.0;
 /// How many times as long as remembered a call counts as at the most.
 const MOST: f64 = 2.0;
 
-/// Sharing begins where it takes this part of the time at the most, since it takes the other
-/// cores' too, and ends where it takes longer.
+/// Sharing begins if it takes at most this fraction of the time alone, because it also uses the
+/// other cores, and ends if it takes longer than alone.
 const WORTH: f64 = 0.9;
 
-/// How many times what it costs is spent before the slower way is looked at again: at
-/// first, and at last where nothing changed.
+/// How many times its cost is spent before the slower way is tried again: at first, and finally if
+/// nothing changed.
 const SOONEST: f64 = 10.0;
 const LATEST: f64 = 400.0;
 
-/// The least that a call of the other way costs, as part of a call.
+/// Least cost of trying the other way, as a fraction of a call.
 const LEAST_COST: f64 = 0.2;
 
 /// What was measured of one kernel in this process.
@@ -57,7 +57,7 @@ struct Times {
     ns: [Option<f64>; 2],
     /// The way that is taken.
     is_shared: bool,
-    /// The way that is looked at, if one is.
+    /// The way being tried, if any.
     look: Option<Look>,
     /// Time until the next look, ns, and how many times its cost that is.
     wait: f64,
@@ -82,7 +82,7 @@ impl Sharing {
         }
     }
 
-    /// Does work of so many pieces, told whether to share it out.
+    /// Runs work of `pieces` pieces, and passes whether to share it.
     pub(super) fn run<R>(&self, pieces: usize, work: impl FnOnce(bool) -> R) -> R {
         let threads = rayon::current_num_threads();
         if pieces <= 1 || threads <= 1 {
@@ -114,7 +114,7 @@ impl Times {
         }
     }
 
-    /// True where the next call is to be shared out.
+    /// Returns true if the next call must be shared.
     fn next(&mut self, threads: usize) -> bool {
         if self.threads != threads {
             *self = Self {
@@ -142,7 +142,7 @@ impl Times {
         self.look.map_or(self.is_shared, |look| look.is_shared)
     }
 
-    /// True where the way that is taken changes.
+    /// Returns true if the preferred way changes.
     fn changes(&mut self) -> bool {
         let [alone, shared] = self.ns.map(|ns| ns.unwrap_or(0.0));
         let before = self.is_shared;
@@ -158,7 +158,7 @@ impl Times {
             .filter(|look| look.is_shared == is_shared)
         else {
             if let Some(before) = way {
-                // A call that was interrupted tells little.
+                // A call that was interrupted shows little.
                 let counted = ns.min(MOST * *before);
                 let part = (counted / REMEMBERED_NS).clamp(1.0 / MOST_CALLS, 1.0 / FEWEST_CALLS);
                 *before += part * (counted - *before);
@@ -191,7 +191,7 @@ impl Times {
         self.look_later();
     }
 
-    /// Has the other way looked at once that costs little beside what was done until then.
+    /// Tries the other way as soon as that costs little compared with the work done since.
     fn look_later(&mut self) {
         let [alone, shared] = self.ns.map(|ns| ns.unwrap_or(0.0));
         let other = if self.is_shared { alone } else { shared };
@@ -205,7 +205,7 @@ impl Times {
 mod tests {
     use super::*;
 
-    /// Calls that were shared out, of so many that take so long each way, µs.
+    /// Counts the shared calls, among calls that take these times each way, µs.
     fn shared(times: &mut Times, calls: u32, [alone, shared]: [f64; 2]) -> u32 {
         let one = |_: &u32| {
             let is_shared = times.next(2);
@@ -218,8 +218,8 @@ mod tests {
     #[test]
     fn the_faster_way_is_taken_and_the_other_looked_at_ever_more_seldom() {
         let mut times = Times::new();
-        let dear = shared(&mut times, 10_000, [60.0, 500.0]);
-        assert!((4..100).contains(&dear), "{dear}");
+        let expensive = shared(&mut times, 10_000, [60.0, 500.0]);
+        assert!((4..100).contains(&expensive), "{expensive}");
         let mut times = Times::new();
         let cheap = shared(&mut times, 10_000, [430.0, 250.0]);
         assert!((9_800..=9_996).contains(&cheap), "{cheap}");

@@ -14,19 +14,19 @@ use std::time::{Duration, Instant};
 
 use crate::locked;
 
-/// How long a thread stays awake for the others' last pieces, at most: to fall asleep and be
+/// Longest time that a thread stays awake for other threads' last pieces: falling asleep and being
 /// woken would take longer.
 const LONGEST_WATCH: Duration = Duration::from_micros(100);
 
 /// A call that is so short finds the pool's threads awake afterwards, whoever is done last.
 const SHORT: Duration = Duration::from_micros(10);
 
-/// Set where nobody may begin any more; below it stands how many are at work.
+/// Flag: no thread may begin any more; the bits below it count the threads at work.
 const CLOSED: usize = 1 << (usize::BITS - 1);
 
-/// Calls `work(number)` on so many threads, with 0 on this one; a thread that is not awake
-/// before this one's call returns is not waited for. So `work` has to do all there is to do,
-/// whoever else calls it.
+/// Calls `work(number)` on several threads, with 0 on this one. A thread that is not awake before
+/// this one's call returns is not waited for. So `work` must complete everything, whichever threads
+/// call it.
 ///
 /// A panic of any call is one of this.
 pub(super) fn together(threads: usize, work: &(dyn Fn(usize) + Sync)) {
@@ -128,7 +128,7 @@ mod tests {
         pool.expect("two threads")
     }
 
-    /// Comes back when so many calls have come here.
+    /// Returns when that many calls have arrived here.
     fn meet(begun: &AtomicUsize, count: usize) {
         begun.fetch_add(1, Ordering::Relaxed);
         let start = Instant::now();

@@ -75,7 +75,7 @@ impl Operator for VectorAdd {
     }
 }
 
-/// Fails where two inputs that go together element by element differ in shape.
+/// Fails if two inputs that are combined element by element differ in shape.
 pub(super) fn same_shape(kernel: &str, a: &[usize], b: &[usize]) -> Result<(), Error> {
     if a == b {
         return Ok(());
@@ -118,7 +118,7 @@ mod device {
 
     impl DeviceForm for VectorAdd {
         fn space(&self, gpu: &Gpu, inputs: &[&[usize]]) -> Space {
-            // 128-bit loads where the length allows.
+            // 128-bit loads if the length allows.
             let lanes = [1, 2, 4].into_iter();
             let lanes =
                 lanes.filter(|lanes| shape::elements(inputs[0]).is_multiple_of((*lanes).into()));

@@ -50,8 +50,8 @@ pub(crate) fn enumerate(backend: Backend) -> Result<Enumerated, AbsentBackend> {
     };
     let instance = Instance::new(InstanceDescriptor {
         backends,
-        // wgpu's default in debug builds asks for validation layers, which
-        // print where they are installed.
+        // wgpu's default in debug builds requests validation layers, which print if they are
+        // installed.
         flags: InstanceFlags::empty(),
         ..InstanceDescriptor::new_without_display_handle()
     });
@@ -180,8 +180,8 @@ fn explain_no_device(set: &[(&str, String, bool)]) -> AbsentBackend {
 fn device_local_bytes(adapter: &wgpu::Adapter) -> Fact<u64> {
     /// `VK_MEMORY_HEAP_DEVICE_LOCAL_BIT`.
     const DEVICE_LOCAL: u32 = 1;
-    // SAFETY: the adapter is only asked for its properties and stays alive in
-    // the guard; nothing of it is destroyed or changed.
+    // SAFETY: the adapter is only queried for its properties and stays alive in the guard; nothing
+    // of it is destroyed or changed.
     let Some(hal) = (unsafe { adapter.as_hal::<wgpu::hal::api::Vulkan>() }) else {
         return Fact::Unknown;
     };
@@ -195,7 +195,7 @@ fn device_local_bytes(adapter: &wgpu::Adapter) -> Fact<u64> {
         .iter()
         .filter(|heap| heap.flags.as_raw() & DEVICE_LOCAL != 0)
         .fold(0_u64, |sum, heap| sum.saturating_add(heap.size));
-    // A driver that claims no local heap at all has not told.
+    // A driver that claims no local heap at all has reported nothing.
     Some(bytes).filter(|&bytes| bytes > 0).into()
 }
 

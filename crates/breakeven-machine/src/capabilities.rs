@@ -147,9 +147,8 @@ impl HardwareCapabilities {
         environment.gpus = self.gpus.iter().map(gpu).collect();
     }
 
-    /// The GPU to use when none was asked for: of those that are not software
-    /// and are preferred for their card, a discrete one before an integrated
-    /// one, then the one with the most memory.
+    /// Returns the default GPU: among those that are not software and are preferred for their card,
+    /// a discrete one before an integrated one, then the one with the most memory.
     pub fn best_gpu(&self) -> Option<&GpuInfo> {
         best(&self.gpus)
     }
@@ -166,7 +165,7 @@ fn best(gpus: &[GpuInfo]) -> Option<&GpuInfo> {
         .find(|gpu| gpu.preferred && gpu.kind != GpuKind::Software)
 }
 
-/// sysinfo's view of the machine; none where it does not support the system.
+/// Returns sysinfo's view of the machine; none if it does not support the system.
 pub(crate) fn read_system() -> Option<System> {
     let mut system = System::new().ok()?;
     system.refresh_cpu_list(CpuRefreshKind::nothing());
@@ -185,8 +184,8 @@ pub(crate) fn logical_cores(system: Option<&System>) -> usize {
 /// How much of the machine's cores this process may use.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UsableCores {
-    /// Cores of CPU time per second of wall time, at most. A fraction where a
-    /// cgroup's quota is one: 1.5 is 150 ms of CPU time every 100 ms.
+    /// Most cores of CPU time per second of wall time. Fractional if a cgroup's quota is: 1.5 is
+    /// 150 ms of CPU time every 100 ms.
     pub cores: f64,
     /// Worker threads worth starting: `cores` rounded up, at least one. Rounded
     /// up, because the quota is a rate: two workers use 1.5 cores, one uses one.
@@ -235,7 +234,7 @@ impl SimdSupport {
     }
 }
 
-/// Size of the first core's second-level cache in bytes, where Linux reports it.
+/// Size of the first core's second-level cache in bytes, if Linux reports it.
 pub fn second_cache() -> Option<u64> {
     let size = fs::read_to_string("/sys/devices/system/cpu/cpu0/cache/index2/size");
     let kilobytes: u64 = size.ok()?.trim().strip_suffix('K')?.parse().ok()?;
@@ -307,7 +306,7 @@ fn usable_cores(
     }
 }
 
-/// The least whole number of threads, of at most `most`, that can use up `cores`.
+/// Returns the least number of threads, at most `most`, that can use up `cores`.
 fn workers(cores: f64, most: usize) -> usize {
     (1..most)
         .find(|&workers| workers as f64 >= cores)

@@ -1,6 +1,5 @@
-//! The GPUs that CUDA's driver API lists, asked for without cudarc, and what keeps them from
-//! being used: the driver, NVRTC, which compiles the kernels, and CUDA's headers, which they
-//! include.
+//! Lists the GPUs of CUDA's driver API, without cudarc, and what prevents their use: the driver,
+//! NVRTC, which compiles the kernels, and CUDA's headers, which they include.
 //!
 //! cudarc panics when the library or one of its symbols is missing, so the same
 //! library (by cudarc's own list of names, in its order) is opened here first,
@@ -108,7 +107,7 @@ impl Driver {
         Ok(Driver { name, library })
     }
 
-    /// An error where a call did not return 0.
+    /// Converts a return code other than 0 to an error.
     fn checked(
         &self,
         call: &str,
@@ -316,7 +315,7 @@ fn headers(
         if cfg!(windows) {
             return Some("C:/Program Files/NVIDIA GPU Computing Toolkit/CUDA/".into());
         }
-        // A path that shows that a toolkit is there, and where it is then.
+        // A path that shows that a toolkit is installed, and its location.
         let mut usual = [
             ("/usr/local/cuda", "/usr/local/cuda"),
             ("/opt/cuda", "/opt/cuda"),

@@ -1,4 +1,4 @@
-//! The name by which a device is asked for, kept in files and compared.
+//! The name by which a device is requested, stored in files and compared.
 
 use std::fmt;
 use std::str::FromStr;
@@ -29,7 +29,7 @@ impl Backend {
         Backend::Dx12,
     ];
 
-    /// The first part of a [`DeviceId`]: `cuda`, `vulkan`, `metal`, `dx12`.
+    /// The prefix of a [`DeviceId`]: `cuda`, `vulkan`, `metal`, `dx12`.
     pub fn name(self) -> &'static str {
         match self {
             Backend::Cuda => "cuda",
@@ -58,21 +58,21 @@ impl fmt::Display for Backend {
 #[serde(try_from = "String", into = "String")]
 pub struct DeviceId(String);
 
-/// A text that names no device. Where a part of it is wrong, that part is first and the
-/// whole text second.
+/// A text that names no device. If one component is wrong, it is first and the complete text
+/// second.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ParseDeviceIdError {
     /// Neither `cpu` nor `<backend>:<name>`.
     #[error("`{0}` is not a device: expected `cpu` or `<backend>:<name>`, as in `vulkan:llvmpipe`")]
     Shape(String),
-    /// The part before the colon is no backend.
+    /// The prefix before the colon is no backend.
     #[error("`{0}` in `{1}` is not a backend: expected cuda, vulkan, metal or dx12")]
     Backend(String, String),
-    /// The part after the colon is empty or has other characters than `a-z0-9-`.
+    /// The name after the colon is empty or has characters other than `a-z0-9-`.
     #[error("`{0}` in `{1}` is not a device name: expected lower-case letters, digits and hyphens")]
     Name(String, String),
-    /// The part after `#` is no number from 2 on.
+    /// The suffix after `#` is no number from 2 on.
     #[error("`#{0}` in `{1}` is not a device number: expected `#2`, `#3`, …")]
     Number(String, String),
 }
@@ -104,9 +104,9 @@ impl DeviceId {
     }
 }
 
-/// A driver's device name as part of an id: parenthesised parts (versions,
-/// trade marks) are dropped, letters lowered, everything else becomes one hyphen.
-/// A name of which nothing is left becomes `unnamed`.
+/// Converts a driver's device name to the name in an id: parenthesised text (versions, trade marks)
+/// is dropped, letters are lowered, everything else becomes one hyphen. An empty result becomes
+/// `unnamed`.
 #[cfg(any(feature = "gpu", test))]
 pub(crate) fn slug(name: &str) -> String {
     let mut depth = 0_usize;

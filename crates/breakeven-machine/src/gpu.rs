@@ -19,11 +19,11 @@ pub struct GpuInfo {
     pub kind: GpuKind,
     /// The backend that shows it.
     pub backend: Backend,
-    /// Its memory in bytes. CUDA: `cuDeviceTotalMem`. Vulkan: the sum of the
-    /// heaps that are local to the device; for an integrated GPU that is a part
-    /// of the machine's memory. Metal and Direct3D 12: `Unknown`.
+    /// Its memory in bytes. CUDA: `cuDeviceTotalMem`. Vulkan: the sum of the heaps that are local
+    /// to the device; for an integrated GPU they are in the machine's memory. Metal and Direct3D
+    /// 12: `Unknown`.
     pub memory_bytes: Fact<u64>,
-    /// Driver and version, as the backend tells; changes when the driver does.
+    /// Driver and version, as the backend reports it; changes when the driver does.
     pub driver: Fact<String>,
     /// PCI address, `0000:01:00.0`.
     pub pci: Fact<String>,
@@ -31,8 +31,8 @@ pub struct GpuInfo {
     pub architecture: Fact<String>,
     /// The other entries for the same card, matched by PCI address.
     pub same_as: Vec<DeviceId>,
-    /// Whether this is the entry to use for its card: CUDA's where there is one,
-    /// then Vulkan's or Metal's, then Direct3D 12's. One per card.
+    /// Whether this is the preferred entry for its card: CUDA's if there is one, then Vulkan's or
+    /// Metal's, then Direct3D 12's. One per card.
     pub preferred: bool,
 }
 

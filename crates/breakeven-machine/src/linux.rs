@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// The file's text without the end of the line; none where it cannot be read.
+/// Returns the file's text without the end of the line; none if it cannot be read.
 pub fn text(path: impl AsRef<Path>) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     Some(text.trim().to_owned())
@@ -36,7 +36,7 @@ pub fn entries(directory: impl AsRef<Path>) -> Vec<PathBuf> {
     paths
 }
 
-/// The last component of the path; empty where it is no text.
+/// Returns the last component of the path; empty if it is not text.
 pub fn name(path: &Path) -> &str {
     path.file_name()
         .and_then(|name| name.to_str())
@@ -71,7 +71,7 @@ pub struct CpuTimes {
     /// Neither idle nor waiting for a disk. Time stolen by a hypervisor counts
     /// as busy: it was not available either.
     pub busy: u64,
-    /// The ticks of `busy` that a hypervisor gave to others.
+    /// The ticks of `busy` that a hypervisor gave to other machines.
     pub stolen: u64,
     /// All of it.
     pub total: u64,
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_files_tell_nothing() {
+    fn damaged_files_show_nothing() {
         let damaged = "|cpu|cpu  a b c d|cpu  1 2|0.1 0.2 0.3|0 0 0 x/y|some avg10=nan";
         for text in damaged.split('|') {
             let read = (cpu_times(text), runnable(text), pressure(text));

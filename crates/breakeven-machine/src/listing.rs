@@ -56,8 +56,8 @@ fn answer<T: Send + 'static>(
 fn match_cards(gpus: &mut [GpuInfo]) {
     let entries = gpus.to_vec();
     for gpu in gpus {
-        // Two entries of one backend at one address are parts of a card (MIG),
-        // which are devices of their own.
+        // Two entries of one backend at one address are partitions of a card (MIG), which are
+        // separate devices.
         let is_same = |other: &&GpuInfo| {
             other.pci.is_known() && other.pci == gpu.pci && other.backend != gpu.backend
         };

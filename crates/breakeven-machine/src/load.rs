@@ -36,11 +36,11 @@ pub struct SystemLoad {
     /// Memory this process can still have without swapping, in bytes: the least
     /// of what the machine has and what every cgroup above the process leaves.
     pub available_memory_bytes: Fact<u64>,
-    /// The GPUs whose driver tells (NVIDIA's, through NVML).
+    /// The GPUs whose driver reports its load (NVIDIA's, through NVML).
     pub gpus: Vec<GpuLoad>,
 }
 
-/// Where a figure for CPU use comes from.
+/// The source of a figure for CPU use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CpuUseBasis {
@@ -58,11 +58,10 @@ pub enum CpuUseBasis {
 impl SystemLoad {
     /// Reads the load. Never fails: what cannot be read is `Unknown`.
     ///
-    /// Cost: on Linux the reading of four files in `/proc` and of three per cgroup
-    /// level, well below a millisecond; where there is NVML, five driver calls per
-    /// GPU on top, and in the first call its initialisation, which wakes the
-    /// driver if no other process keeps it awake. A call within 100 ms of the last
-    /// one copies that sample. Callers wait for each other.
+    /// Cost: on Linux it reads four files in `/proc` and three per cgroup level, well below a
+    /// millisecond. With NVML, five driver calls per GPU are added, and in the first call its
+    /// initialisation, which wakes the driver if no other process keeps it awake. A call within 100
+    /// ms of the last one copies that sample. Callers wait for each other.
     pub fn sample() -> SystemLoad {
         static SAMPLER: Mutex<Option<Sampler>> = Mutex::new(None);
         // A panic in here leaves nothing half done: `last` is set at the end.
@@ -78,7 +77,8 @@ impl SystemLoad {
         Sampler::new().sample(Path::new("/"), Vec::new)
     }
 
-    /// The load of this GPU, found by its PCI address; all `Unknown` when no driver tells.
+    /// Returns the load of this GPU, found by its PCI address; all `Unknown` if no driver reports
+    /// it.
     pub fn gpu(&self, gpu: &GpuInfo) -> GpuLoad {
         let mut gpus = self.gpus.iter();
         let load = gpus.find(|load| load.pci.is_known() && load.pci == gpu.pci);
@@ -88,7 +88,7 @@ impl SystemLoad {
 
 /// What a sample needs of the one before.
 struct Sampler {
-    /// sysinfo's view of the machine; none where it does not support the system.
+    /// Returns sysinfo's view of the machine; none if it does not support the system.
     system: Option<System>,
     cores: usize,
     last: Option<(Instant, SystemLoad)>,

@@ -96,8 +96,8 @@ pub(crate) fn driver_version() -> Fact<String> {
 /// No GPU draws more, W; a driver that says so is not believed.
 const MOST_WATTS: f64 = 10_000.0;
 
-/// Readings of all GPUs; none where there is no NVML. `known` has the names by the addresses of
-/// those that were seen before.
+/// Reads all GPUs; none without NVML. `known` has the names by the addresses of the GPUs observed
+/// before.
 fn readings(known: &mut BTreeMap<String, String>) -> Option<Vec<GpuReading>> {
     let nvml = nvml()?;
     let count = nvml.device_count().unwrap_or(0);
@@ -179,7 +179,7 @@ fn limits(reasons: ThrottleReasons) -> Vec<ClockLimit> {
     limits.into_iter().collect()
 }
 
-/// The processes that compute or draw on it; none where the driver does not tell.
+/// Returns the processes that compute or draw on it; none if the driver does not report them.
 fn processes(device: &Device<'_>) -> Option<Vec<GpuProcess>> {
     let compute = device.running_compute_processes();
     let graphics = device.running_graphics_processes();
@@ -224,8 +224,8 @@ impl Watched {
             let mut known = BTreeMap::new();
             while asked.recv().is_ok() {
                 // A panic of the library is silence.
-                let told = catch_unwind(AssertUnwindSafe(|| readings(&mut known)));
-                if told.map_or(true, |told| answer.send(told).is_err()) {
+                let latest = catch_unwind(AssertUnwindSafe(|| readings(&mut known)));
+                if latest.map_or(true, |latest| answer.send(latest).is_err()) {
                     return;
                 }
             }
@@ -240,16 +240,16 @@ impl Watched {
         })
     }
 
-    /// The GPUs. If NVML does not answer within `patience`: those of its last answer, and for
-    /// how long it has not answered, s. None where there is no NVML.
+    /// Returns the GPUs. If NVML does not answer within `patience`: those of its last answer, and
+    /// how long ago that was, s. None without NVML.
     pub(crate) fn ask(&mut self, patience: Duration) -> Option<(Vec<GpuReading>, Option<f64>)> {
         // An answer that came too late is outdated; a thread that hangs is not waited for again.
         if self.asked.is_none() || self.answers.try_recv().is_ok() {
             self.asked = Some(Instant::now());
             let sent = self.questions.try_send(()).ok();
-            if let Some(told) = sent.and_then(|()| self.answers.recv_timeout(patience).ok()) {
+            if let Some(latest) = sent.and_then(|()| self.answers.recv_timeout(patience).ok()) {
                 self.asked = None;
-                self.last = told?;
+                self.last = latest?;
                 return Some((self.last.clone(), None));
             }
         }

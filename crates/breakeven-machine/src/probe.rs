@@ -102,7 +102,7 @@ impl<T: Send + 'static> Probe<T> {
         thread::Builder::new()
             .name("breakeven-probe".to_owned())
             .spawn(move || {
-                // `ask` owns what it uses, so nothing broken is seen after a panic.
+                // `ask` owns what it uses, so no broken state is visible after a panic.
                 let answer = catch_unwind(AssertUnwindSafe(ask));
                 // The receiver is gone when the probe was given up.
                 let _ = send.send(answer);

@@ -1,5 +1,4 @@
-//! What is known of a batch before it runs: how many tasks, how large, how
-//! hard, how parallel.
+//! Describes a batch before it runs: how many tasks, how large, how hard, how parallel.
 
 use std::fmt;
 
@@ -9,7 +8,7 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::whole;
 
-/// Memory that a task takes beside its own data, bytes.
+/// Memory that a task needs in addition to its own data, bytes.
 const TASK_OVERHEAD_BYTES: usize = 4096;
 
 /// Workload size below which [`WorkloadProfile::is_small_workload`] calls it small.
@@ -29,19 +28,19 @@ const SMALL_WORKLOAD: u64 = 100_000;
 pub struct WorkloadProfile {
     /// Tasks in the batch.
     pub task_count: usize,
-    /// Memory that one task takes, bytes.
+    /// Memory of one task, bytes.
     pub memory_per_task: usize,
-    /// How much there is to compute per byte, from 0; 100 is the default and
-    /// the unit is the user's: only its relation to
+    /// Amount of computation per byte, 0 or more; 100 is the default. The unit is the user's: only
+    /// its relation to
     /// [`ProfilingHeuristics::complexity_threshold_for_gpu`](crate::plan::ProfilingHeuristics)
     /// counts.
     pub complexity: f64,
-    /// The part of the work that can be done at once, 0 to 1; 0 is sequential.
+    /// Fraction of the work that can run in parallel, 0 to 1; 0 is sequential.
     pub parallelization: f64,
 }
 
 impl WorkloadProfile {
-    /// So many tasks of 10 KiB each, of complexity 100, all of them parallel.
+    /// Creates a batch of `task_count` tasks of 10 KiB each, of complexity 100, all parallel.
     pub const fn from_task_count(task_count: usize) -> Self {
         Self {
             task_count,
@@ -51,8 +50,8 @@ impl WorkloadProfile {
         }
     }
 
-    /// Tasks whose data takes `task_bytes` each, when their memory is not known: it is
-    /// estimated as (`task_bytes` + 4096) × (1 + complexity / 100). Known memory goes to
+    /// Creates a batch from the data size of a task when its memory is not known. The memory is
+    /// estimated as (`task_bytes` + 4096) × (1 + complexity / 100). If the memory is known, use
     /// [`with_memory_per_task`](Self::with_memory_per_task).
     pub fn from_task_size(task_count: usize, task_bytes: usize, complexity: f64) -> Self {
         let bytes = task_bytes.saturating_add(TASK_OVERHEAD_BYTES) as f64;
@@ -63,21 +62,21 @@ impl WorkloadProfile {
         }
     }
 
-    /// The same with that much memory per task, bytes.
+    /// Sets the memory per task, bytes.
     #[must_use]
     pub const fn with_memory_per_task(mut self, bytes: usize) -> Self {
         self.memory_per_task = bytes;
         self
     }
 
-    /// The same with that complexity.
+    /// Sets the complexity.
     #[must_use]
     pub const fn with_complexity(mut self, complexity: f64) -> Self {
         self.complexity = complexity;
         self
     }
 
-    /// The same with that part of the work parallel, 0 to 1.
+    /// Sets the fraction of the work that is parallel, 0 to 1.
     #[must_use]
     pub const fn with_parallelization(mut self, parallelization: f64) -> Self {
         self.parallelization = parallelization;
@@ -91,7 +90,7 @@ impl WorkloadProfile {
 
     /// Tasks × memory per task × max(complexity, 1) / 10, rounded down; saturates.
     pub fn workload_size(&self) -> u64 {
-        // `max` takes a complexity that is no number for 1.
+        // `max` turns a NaN complexity into 1.
         let complexity = self.complexity.max(1.0);
         if complexity.fract() == 0.0 && complexity < 2f64.powi(63) {
             let product = (self.task_count as u128)
@@ -103,32 +102,33 @@ impl WorkloadProfile {
         whole(tasks * complexity / 10.0) as u64
     }
 
-    /// True where the size is below `threshold`.
+    /// Returns true if the workload size is below `threshold`.
     pub fn is_small(&self, threshold: u64) -> bool {
         self.workload_size() < threshold
     }
 
-    /// True where the size is above `threshold`.
+    /// Returns true if the workload size is above `threshold`.
     pub fn is_large(&self, threshold: u64) -> bool {
         self.workload_size() > threshold
     }
 
-    /// True where the size is below 100 000.
+    /// Returns true if the workload size is below 100 000.
     pub fn is_small_workload(&self) -> bool {
         self.is_small(SMALL_WORKLOAD)
     }
 
-    /// True where a GPU is worth a thought: parallel, ten tasks or more, not small.
+    /// Returns true if a GPU is worth considering: the batch is parallel, has at least ten tasks,
+    /// and is not small.
     pub fn benefits_from_gpu(&self) -> bool {
         self.task_count >= 10 && self.parallelization > 0.0 && !self.is_small_workload()
     }
 
-    /// Fails for what no decision can be made from.
+    /// Checks that a decision can be made from these values.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Invalid`](breakeven_types::ErrorKind::Invalid) for a complexity that is
-    /// negative or no number, and for a parallelization outside 0 to 1.
+    /// negative or NaN, and for a parallelization outside 0 to 1.
     pub fn check(&self) -> Result<(), Error> {
         if !(self.complexity >= 0.0 && self.complexity.is_finite()) {
             return Err(Error::invalid(format!(
@@ -138,7 +138,7 @@ impl WorkloadProfile {
         }
         if !(0.0..=1.0).contains(&self.parallelization) {
             return Err(Error::invalid(format!(
-                "a parallelization of {}: give a part between 0 (sequential) and 1",
+                "a parallelization of {}: give a fraction between 0 (sequential) and 1",
                 self.parallelization
             )));
         }
@@ -201,7 +201,7 @@ mod tests {
         // A complexity below 1 counts as 1, and the result is rounded down.
         assert_eq!(size(3, 33, 0.0), 9);
         assert_eq!(size(100, 100, 2.5), 2_500);
-        // Past 2^53 a float would not tell these apart.
+        // Past 2^53 a float could not distinguish these.
         assert_eq!(size(10, (1 << 53) + 1, 1.0), (1 << 53) + 1);
         assert_eq!(size(usize::MAX, usize::MAX, 1e300), u64::MAX);
         assert_eq!(size(usize::MAX, usize::MAX, 2.5), u64::MAX);
@@ -245,7 +245,7 @@ mod tests {
             assert_eq!(said(batch.with_complexity(complexity)), wrong);
         }
         for part in [f64::NAN, -0.1, 1.1] {
-            let wrong = format!("a parallelization of {part}: give a part");
+            let wrong = format!("a parallelization of {part}: give a fraction");
             assert!(said(batch.with_parallelization(part)).starts_with(&wrong));
         }
     }
@@ -261,8 +261,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whole complexities are counted exactly, others in floating point:
-        /// the two ways agree.
+        /// Integer complexities are computed exactly, fractional ones in floating point: the two
+        /// computations agree.
         #[test]
         fn a_size_is_the_product(
             tasks in 0..10_000_usize,
@@ -291,7 +291,7 @@ mod tests {
                     .workload_size()
             };
             let (size, larger) = (size(complexity), size(complexity + more));
-            // The floating-point way rounds: to one part in 2^50.
+            // The floating-point computation rounds: to one part in 2^50.
             prop_assert!(larger as f64 >= size as f64 * (1.0 - 1e-15));
         }
     }

@@ -43,7 +43,8 @@ pub(crate) fn t_two_sided(t: f64, freedom: f64) -> f64 {
 /// degrees of freedom, the second perhaps infinite.
 pub(crate) fn f_upper_tail(ratio: f64, freedom: f64, other_freedom: f64) -> f64 {
     const POSITIVE: &str = "callers pass degrees of freedom that are positive";
-    // Where these are out of an `f64`'s range the functions below have no answer but panic.
+    // If these exceed the range of an `f64`, the functions below panic instead of returning a
+    // value.
     let half = freedom / 2.0;
     if ratio * half <= 0.0 {
         return 1.0;

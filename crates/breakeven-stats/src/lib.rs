@@ -10,10 +10,9 @@
 //! with [`one_way_anova`]; fit growth with [`theil_sen`] and
 //! [`power_law`]; plan with [`runs_needed`] and [`Undecided::runs`].
 //!
-//! Every function takes any slice whatever and answers with a [`StatsError`]
-//! where it has no answer: it neither panics nor returns a NaN. Values are
-//! finite and of magnitude up to [`MAX_MAGNITUDE`], which keeps sums of their
-//! squares finite. A unit is the caller's choice, the same for all values.
+//! Every function accepts any slice and returns a [`StatsError`] if it has no answer: it neither
+//! panics nor returns a NaN. Values are finite and of magnitude up to [`MAX_MAGNITUDE`], which
+//! keeps sums of their squares finite. A unit is the caller's choice, the same for all values.
 //!
 //! ```
 //! use breakeven_stats::log_ratio_test;

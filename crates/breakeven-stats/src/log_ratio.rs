@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::distribution::{t_two_sided, t_upper};
 
-/// Where p and the interval of a [`LogRatio`] come from.
+/// The source of p and of the interval of a [`LogRatio`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogRatioMethod {
@@ -19,9 +19,10 @@ pub enum LogRatioMethod {
     /// As Welch's, with the noise between runs estimated from all operations
     /// together ([`log_ratio_tests`](crate::log_ratio_tests)).
     Shared {
-        /// Degrees of freedom of the operation's own runs and of the others' together.
+        /// Degrees of freedom of the operation's own runs together with those of the other
+        /// operations.
         degrees_of_freedom: f64,
-        /// The part of them that the other operations gave.
+        /// The fraction of them that the other operations contributed.
         from_others: f64,
     },
     /// No spread on either side, so no noise to estimate (a coarse clock, most
@@ -56,7 +57,7 @@ pub struct Noise {
     /// Standard deviation of the logarithm of a run's value; for small noise the
     /// relative one: 0.02 is 2 %.
     pub deviation: f64,
-    /// Degrees of freedom of that estimate; infinite where it is taken for the truth.
+    /// Degrees of freedom of that estimate; infinite if it is taken as exact.
     pub freedom: f64,
 }
 
@@ -138,8 +139,8 @@ pub fn log_ratio_test(
     ))
 }
 
-/// The typical value of a side's runs: the geometric mean of those that
-/// [`log_ratio_test`] keeps. 0 where a value is 0 or no number above it.
+/// Returns the typical value of a side's runs: the geometric mean of those that [`log_ratio_test`]
+/// keeps. 0 if a value is 0 or no number above it.
 pub fn typical(runs: &[f64]) -> f64 {
     if runs.windows(2).all(|pair| pair[0] == pair[1]) {
         // Without what rounding would add.

@@ -26,7 +26,7 @@ pub struct Pair<'v> {
 }
 
 impl Noise {
-    /// What is known and what the runs tell, together.
+    /// The posterior: the prior and the runs together.
     fn and(self, own: Estimate) -> Estimate {
         let variance = self.deviation * self.deviation;
         let agree = match own.freedom > 0.0 && self.freedom.is_finite() {
@@ -108,7 +108,7 @@ pub fn log_ratio_tests(pairs: &[Pair<'_>], level: f64) -> Vec<Result<LogRatio, S
     tests.collect()
 }
 
-/// One operation's sides, before it has learned from the others.
+/// One operation's sides, before it has learned from the other operations.
 struct Sides {
     /// ln(current / baseline).
     difference: f64,
@@ -154,8 +154,8 @@ impl Sides {
         })
     }
 
-    /// The test, with a prior where there are other operations; `pooled` are the degrees
-    /// of freedom of all together.
+    /// Returns the test, with a prior if there are other operations; `pooled` are the degrees of
+    /// freedom of all together.
     fn test(&self, prior: Option<Prior>, pooled: f64, level: f64) -> LogRatio {
         let tail = (1.0 - level) / 2.0;
         let together = prior.map_or(self.own, |prior| prior.and(self.own));
@@ -234,7 +234,7 @@ mod tests {
         assert!(together.standard_error > 0.5 * alone.standard_error);
     }
 
-    /// Their interval was -30 to +43 % where the other operations had a noise of 40 %.
+    /// Their interval was -30 to +43 % when the other operations had a noise of 40 %.
     #[test]
     fn equal_values_are_no_change_whatever_the_others_do() {
         let noisy: [[f64; 10]; 2] = [

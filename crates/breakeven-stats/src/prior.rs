@@ -13,7 +13,7 @@ const FLOOR: f64 = 1e-5;
 /// False discovery rate above which a variance that lies apart counts in full.
 const APART: f64 = 0.01;
 
-/// A variance as the values of one operation tell it.
+/// A variance estimated from the values of one operation.
 #[derive(Clone, Copy)]
 pub(crate) struct Estimate {
     pub(crate) variance: f64,
@@ -25,15 +25,15 @@ pub(crate) struct Estimate {
 #[derive(Clone, Copy)]
 pub(crate) struct Prior {
     pub(crate) variance: f64,
-    /// Infinite where the operations show no more spread than chance would.
+    /// Infinite if the operations show no more spread than chance would.
     pub(crate) freedom: f64,
     /// True for an operation that is so much quieter than the rest that its variance lies
     /// apart.
     pub(crate) is_quiet: bool,
 }
 
-/// What each operation has from all of them together. `None` where there are fewer than
-/// two to learn from.
+/// Fits what each operation gets from all operations together. `None` if there are fewer than two
+/// to learn from.
 pub(crate) fn priors(estimates: &[Estimate]) -> Option<Vec<Prior>> {
     let noisy: Vec<Estimate> = estimates.iter().copied().filter(learns).collect();
     let prior = Prior::fit(&noisy, &vec![1.0; noisy.len()])?;
@@ -53,7 +53,7 @@ pub(crate) fn pooled(estimates: &[Estimate]) -> f64 {
     noisy.map(|estimate| estimate.freedom).sum()
 }
 
-/// True where the others may learn from it, and it from them.
+/// Returns true if the other operations may learn from it, and it from them.
 fn learns(estimate: &Estimate) -> bool {
     estimate.variance > 0.0 && estimate.freedom.is_finite()
 }
@@ -114,7 +114,7 @@ impl Prior {
         let Some(prior) = Self::fit(noisy, &weights) else {
             return as_it_is();
         };
-        // The rarest first. None takes more from the others than one that is less rare.
+        // The rarest first. No operation takes more from the rest than a less rare one.
         let tails = prior.tails(noisy);
         let mut order: Vec<usize> = (0..noisy.len()).collect();
         order.sort_by(|a, b| tails[*a].total_cmp(&tails[*b]));

@@ -4,7 +4,7 @@ use breakeven_profile::stats::{StatsError, check_fraction};
 
 use crate::distribution::{normal_cdf, normal_upper, t_upper};
 
-/// More runs than anyone will make; also where the search ends.
+/// More runs than anyone will make; the search ends here too.
 const MOST_RUNS: f64 = 1e9;
 
 /// Runs needed on each of two sides for the two-sided
@@ -21,8 +21,9 @@ const MOST_RUNS: f64 = 1e9;
 /// which is never larger.
 ///
 /// # Errors
-/// [`StatsError::BadParameter`]; also for an effect so small beside the noise
-/// that it would take more than 1e9 runs.
+///
+/// [`StatsError::BadParameter`]; also for an effect so small relative to the noise that it would
+/// take more than 1e9 runs.
 pub fn runs_needed(
     cv_between_runs: f64,
     effect_ratio: f64,
@@ -80,15 +81,15 @@ pub struct Undecided {
     pub corrected: f64,
 }
 
-/// Changes that the true one may be, each as probable as the others.
+/// Possible true changes, each as probable as the next.
 const PLACES: u32 = 40;
 
 impl Undecided {
-    /// Runs on each side, more than `fewest`, that decide with probability `power`: the
-    /// estimate is beyond the threshold and significant, or the whole interval is inside.
-    /// The true change is as far from the estimate as its error makes probable; to take
-    /// the estimate for the truth promises too much (O'Hagan, Stevens and Campbell 2005,
-    /// "Assurance in clinical trial design"). `None` for more than 1e9 runs.
+    /// Returns the runs per side, more than `fewest`, that decide with probability `power`: the
+    /// estimate is beyond the threshold and significant, or the complete interval is inside. The
+    /// true change is as far from the estimate as its error makes probable; taking the estimate as
+    /// exact promises too much (O'Hagan, Stevens and Campbell 2005, "Assurance in clinical trial
+    /// design"). `None` for more than 1e9 runs.
     pub fn runs(&self, fewest: u64, power: f64) -> Option<u64> {
         let quantiles = (0..PLACES).map(|k| normal_upper((f64::from(k) + 0.5) / f64::from(PLACES)));
         let places: Vec<f64> = quantiles.map(|z| self.change + self.error * z).collect();
@@ -108,7 +109,7 @@ impl Undecided {
     }
 }
 
-/// The first whole number from `start` on that is enough; more is enough too.
+/// Returns the first integer from `start` on that is enough, if every larger one is too.
 #[expect(
     clippy::cast_sign_loss,
     reason = "starts from at least 2 and only grows"

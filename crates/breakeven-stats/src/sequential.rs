@@ -58,8 +58,8 @@ impl SequentialMean {
         self.mean
     }
 
-    /// Where the mean of all values to come lies with that confidence, over all the times that
-    /// one looks; unbounded while there are too few.
+    /// Returns the interval of the mean of all future values with that confidence, valid at every
+    /// time it is checked; unbounded while there are too few values.
     pub fn interval(&self, level: f64) -> [f64; 2] {
         let unknown = [f64::NEG_INFINITY, f64::INFINITY];
         let alpha = 1.0 - level;

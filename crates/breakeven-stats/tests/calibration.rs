@@ -139,7 +139,7 @@ fn a_noisy_minority_borrows_no_certainty() {
     }
 }
 
-/// Twenty runs of a history tell the noise; one run a side is judged by it.
+/// Twenty runs of a history show the noise; one run a side is judged by it.
 #[test]
 fn noise_that_was_estimated_rejects_a_true_null_in_one_of_twenty() {
     for (n, freedom) in [(1, 4), (1, 20), (2, 8), (5, 20)] {

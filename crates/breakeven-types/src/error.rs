@@ -27,8 +27,8 @@ pub enum ErrorKind {
     Singular,
     /// A file that could not be read or written, or says what it may not.
     File,
-    /// What an objective counts is not known: the energy of a device, or its price. The
-    /// message says of which device, and what would tell.
+    /// An objective counts something unknown: the energy of a device, or its price. The message
+    /// names the device and the remedy.
     Unmeasured,
     /// A device failed; [`DeviceErrorKind`] says how.
     Device(DeviceErrorKind),
@@ -43,7 +43,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error of that kind; the message says what is wrong, where, and what to do.
+    /// Creates an error of that kind; the message says what is wrong, where, and what to do.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -115,11 +115,11 @@ pub enum DeviceErrorKind {
     /// No such device, its driver does not start, or it is in quarantine after
     /// an error that would come again.
     Unavailable {
-        /// When it will be tried again; none where nothing will change by itself.
+        /// When it will be tried again; none if nothing will change by itself.
         until: Option<Instant>,
     },
-    /// The device's code does not take one of the tasks, such as an image of a
-    /// wrong length; it takes others.
+    /// The device's code refuses one of the tasks, such as an image of a wrong length; it accepts
+    /// other tasks.
     Refused,
     /// The device lacks a feature that the work needs.
     Unsupported,

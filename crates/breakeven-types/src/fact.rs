@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub enum Fact<T> {
     /// The reading.
     Known(T),
-    /// The machine, the driver or the operating system does not tell.
+    /// The machine, the driver or the operating system does not report it.
     #[default]
     Unknown,
 }

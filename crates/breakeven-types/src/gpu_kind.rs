@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub enum GpuKind {
     /// A card with memory of its own.
     Discrete,
-    /// Part of the processor; shares the machine's memory.
+    /// Integrated in the processor; shares the machine's memory.
     Integrated,
     /// A virtual machine's share of a GPU.
     Virtual,

@@ -10,8 +10,8 @@ pub use error::{DeviceError, DeviceErrorKind, Error, ErrorKind};
 pub use fact::Fact;
 pub use gpu_kind::GpuKind;
 
-/// What a mutex holds, also where a thread panicked with it: for those that are left as they may
-/// be seen at any moment.
+/// Locks a mutex, ignoring poison: for values that are valid at any moment, even if a thread
+/// panicked while it held the lock.
 pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

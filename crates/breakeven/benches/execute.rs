@@ -109,7 +109,7 @@ fn argument_after(option: &str) -> Option<String> {
 }
 
 /// Threads that wanted a core in the last minute, this bench's own among them; 0
-/// where the system does not tell.
+/// if the system does not report it.
 fn load_average() -> f64 {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let first = text.split(' ').next().unwrap_or_default();

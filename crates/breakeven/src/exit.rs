@@ -1,7 +1,7 @@
-//! What is done when the process ends other than by a signal.
+//! Runs a function when the process ends other than by a signal.
 
-/// Has a function called then, on the thread that ends the process; other threads still run.
-/// On Windows a library's threads have ended before, so nothing is called.
+/// Registers a function to be called then, on the thread that ends the process; other threads still
+/// run. On Windows a library's threads have ended before, so nothing is called.
 pub(crate) fn at_exit(call: extern "C" fn()) {
     #[cfg(unix)]
     // SAFETY: `atexit` is the C library's, which the standard library links; it keeps a pointer

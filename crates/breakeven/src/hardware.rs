@@ -1,5 +1,5 @@
-//! What the machine has, how much of it this process may use, how busy it is, and what its
-//! sensors say: the crate `breakeven-machine`, and what of it a decision needs.
+//! What the machine has, how much of it this process may use, how busy it is, and what its sensors
+//! report: the crate `breakeven-machine`, and the conversion for decisions.
 
 pub use breakeven_gpu::device::gpu_spec;
 pub use breakeven_machine::{
@@ -10,7 +10,7 @@ pub use breakeven_machine::{
 
 use crate::plan::Machine;
 
-/// This machine as a decision sees it.
+/// Converts this machine for a decision.
 pub fn as_planned(hardware: &HardwareCapabilities, load: Option<&SystemLoad>) -> Machine {
     let usable = |gpu: &&GpuInfo| gpu.preferred && gpu.kind != GpuKind::Software;
     let gpus = hardware.gpus.iter().filter(usable);

@@ -1,7 +1,6 @@
-//! breakeven runs each batch of work where it pays (CPU, GPU or both), measures
-//! it, and judges what was measured. This crate knows the machine, decides, runs
-//! and has the kernels; profiles and statistics are in [`profile`], judging in
-//! `breakeven-judge`.
+//! Runs each batch of work where it pays (CPU, GPU or both), measures it, and judges the
+//! measurements. This crate detects the machine, decides, runs, and has the kernels; profiles and
+//! statistics are in [`profile`], judging is in `breakeven-judge`.
 //!
 //! | module | what |
 //! |---|---|
@@ -50,8 +49,8 @@ pub mod gpu {
     };
 }
 
-/// What a device can do at best, measured: memory bandwidth over the size of the working set,
-/// f32 arithmetic, launch latency, transfer rates.
+/// Measures what a device can do at best: memory bandwidth over the size of the working set, f32
+/// arithmetic, launch latency, transfer rates.
 pub mod peak {
     pub use breakeven_gpu::peak::measure_cpu;
     #[cfg(feature = "gpu")]
@@ -59,7 +58,7 @@ pub mod peak {
     pub(crate) use breakeven_gpu::peak::{KeptPeaks, joined};
 }
 
-/// Where a batch should run, and what batches cost: the crate `breakeven-schedule`.
+/// Decides where a batch runs, and learns what batches cost: the crate `breakeven-schedule`.
 pub mod plan {
     #[cfg(test)]
     pub(crate) use breakeven_schedule::plan::Added;
@@ -86,8 +85,7 @@ pub use breakeven_gpu::tune;
 pub use breakeven_gpu::with_client;
 pub use breakeven_kernels as kernels;
 
-/// Profiles, their file, the recorder, and what describes a sample: the crate
-/// `breakeven-profile`.
+/// Profiles, their file, the recorder, and the context of a sample: the crate `breakeven-profile`.
 pub use breakeven_profile as profile;
 
 pub use breakeven_gpu::{KernelTimes, profile_kernel};
@@ -115,12 +113,12 @@ struct Guide;
 #[doc = include_str!("../../../docs/chains.md")]
 struct Chains;
 
-/// What is said of tuning, compiled.
+/// The page on tuning, compiled.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/tuning.md")]
 struct TuningGuide;
 
-/// The calls of the earlier designs, compiled.
+/// The migration from earlier designs, compiled.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/porting.md")]
 struct Porting;

@@ -1,4 +1,4 @@
-//! Measuring what a manager's devices can do at best.
+//! Measures what a manager's devices can do at best.
 
 use breakeven_profile::profile::Peak;
 
@@ -8,14 +8,13 @@ use crate::execute::{CpuExecutor, StrategyManager};
 use crate::peak::measure_cpu;
 
 impl<C: CpuExecutor, G: TensorDevice> StrategyManager<C, G> {
-    /// Measures what the workers and each GPU can do at best, a second or two each, and keeps
-    /// it for this machine ([`Costs::keep_peaks`](crate::Costs::keep_peaks)): by that
-    /// and by the work that it states an operator's first batch is decided. `breakeven
-    /// profile` does the same.
+    /// Measures what the workers and each GPU can do at best, a second or two each, and keeps it
+    /// for this machine ([`Costs::keep_peaks`](crate::Costs::keep_peaks)). The first batch of an
+    /// operator is decided by these peaks and its stated work. `breakeven profile` does the same.
     ///
     /// # Errors
     ///
-    /// Whatever a device reports; a file that cannot be written.
+    /// Errors of devices; a file that cannot be written.
     pub fn measure_peaks(&self) -> Result<Vec<Peak>, Error> {
         let (cpu, gpus) = self.devices();
         let mut peaks = Vec::new();

@@ -1,5 +1,5 @@
-//! What the rule recommends for a workload, with its reasons: for programs that
-//! want the advice and run the work themselves.
+//! Recommends by the rule where a workload runs, with reasons: for programs that run the work
+//! themselves.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -36,12 +36,12 @@ pub struct WorkloadProfiler {
 /// Where a workload should run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StrategyRecommendation {
-    /// Where; never Auto.
+    /// The strategy; never Auto.
     pub strategy: ExecutionStrategy,
     /// Tasks per batch; 0 for no tasks.
     pub batch_size: usize,
-    /// A sentence for each stage that was looked at, with its numbers, and for
-    /// each later one that agrees.
+    /// A sentence for each stage that was checked, with its numbers, and for each later one that
+    /// agrees.
     pub reasoning: Vec<String>,
     /// Tasks for the GPU.
     pub estimated_gpu_tasks: usize,
@@ -52,14 +52,14 @@ pub struct StrategyRecommendation {
 }
 
 impl WorkloadProfiler {
-    /// For this machine as it is now, with the default heuristics. Takes as long
-    /// as [`HardwareCapabilities::detect`].
+    /// Creates it for this machine as it is now, with the default heuristics. Takes as long as
+    /// [`HardwareCapabilities::detect`].
     pub fn new() -> Self {
         let hardware = HardwareCapabilities::detect();
         Self::for_machine(as_planned(&hardware, Some(&SystemLoad::sample())))
     }
 
-    /// For that machine, with the default heuristics.
+    /// Creates it for a given machine, with the default heuristics.
     pub fn for_machine(machine: Machine) -> Self {
         Self {
             machine,
@@ -67,19 +67,19 @@ impl WorkloadProfiler {
         }
     }
 
-    /// For this machine as it is now, with those heuristics.
+    /// Creates it for this machine as it is now, with given heuristics.
     pub fn with_heuristics(heuristics: ProfilingHeuristics) -> Self {
         Self::new().by(heuristics)
     }
 
-    /// The same with those heuristics.
+    /// Sets the heuristics.
     #[must_use]
     pub fn by(mut self, heuristics: ProfilingHeuristics) -> Self {
         self.heuristics = heuristics;
         self
     }
 
-    /// Where the workload should run, and why.
+    /// Returns where the workload should run, and why.
     ///
     /// # Errors
     ///
@@ -102,7 +102,7 @@ impl WorkloadProfiler {
         })
     }
 
-    /// Tasks per batch under that strategy: [`ProfilingHeuristics::batch_size`].
+    /// Returns the tasks per batch under that strategy: [`ProfilingHeuristics::batch_size`].
     pub fn calculate_batch_size(
         &self,
         workload: &WorkloadProfile,
@@ -111,7 +111,7 @@ impl WorkloadProfiler {
         self.heuristics.batch_size(strategy, workload.task_count)
     }
 
-    /// What is recommended on hardware that was looked at, as busy as it is now.
+    /// Recommends for given hardware at its present load.
     ///
     /// # Errors
     ///
@@ -134,14 +134,13 @@ impl Default for WorkloadProfiler {
 }
 
 impl StrategyRecommendation {
-    /// Prints what [`Display`](fmt::Display) shows to standard output. Where that is closed,
-    /// nobody wants to know.
+    /// Prints what [`Display`](fmt::Display) shows to standard output. Ignores a closed output.
     pub fn print_report(&self) {
         let _ = writeln!(io::stdout(), "{self}");
     }
 }
 
-/// The answer in a line, and a line for each reason.
+/// Formats the answer in a line, and a line for each reason.
 impl fmt::Display for StrategyRecommendation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = |tasks: usize| unit::count(tasks as f64);

@@ -122,7 +122,7 @@ fn numbers(first: f32) -> Tensor<'static> {
     Tensor::new(values, &[100, 1]).unwrap()
 }
 
-/// Runs the chain some times; each counts 100 items of three stages, and tells as much.
+/// Runs the chain some times; each counts 100 items of three stages, and reports them.
 fn counts_once(manager: &Manager) {
     for run in 0..8 {
         let told = Mutex::new(Vec::new());

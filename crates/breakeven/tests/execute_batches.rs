@@ -128,7 +128,7 @@ fn a_call_that_costs_much_is_made_once_a_worker() {
     let spec = SimulatedSpec::new(Duration::from_millis(10), Duration::from_nanos(1));
     let gpu = Arc::new(SimulatedGpu::new(spec, |task: &u64| task * 2));
     let manager = StrategyManager::new(cpu, gpu).with_costs(Arc::new(Costs::new()));
-    // Workers alone get a call each; the second batch has one more, which tells what a call costs.
+    // Workers alone get a call each; the second batch has one more, which shows the fixed cost of a call.
     let (cold, warm, times) = alone;
     assert!(cold <= 3 && warm == 2 && times < 1.1, "{alone:?}");
     let (cold, warm, times) = of_slow_calls(&manager);

@@ -309,7 +309,7 @@ fn a_device_in_quarantine_is_told_as_such() {
     for text in texts {
         let left_out = format!("{name} was left out: ");
         assert!(
-            text.contains(&left_out) && text.contains("left alone for another"),
+            text.contains(&left_out) && text.contains("quarantined for another"),
             "{text}"
         );
         assert!(text.contains("no GPU can be used now"), "{text}");

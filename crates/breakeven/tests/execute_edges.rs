@@ -98,7 +98,7 @@ fn one_task_too_large_does_not_cut_the_others_launches() {
         .with_strategy(strategy("gpu-only"));
     let tasks: Vec<u64> = (0..100_000).collect();
     let told = |_, _| {};
-    // Progress is told of launches, so there are several.
+    // Progress is reported per launch, so there are several.
     let batch = manager.operation("panorama").progress(&told);
     let result = batch.execute(&tasks, double).expect("the CPU does it");
     assert_eq!((result.cpu.tasks, result.gpu.tasks), (1, 99_999));

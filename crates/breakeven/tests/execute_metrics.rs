@@ -71,7 +71,7 @@ fn an_exporter_gets_batches_tasks_fallbacks_and_quarantines() {
         r#"breakeven_quarantines_total{{operation="told",device="{name}"}} 1"#
     ));
     has("# TYPE breakeven_batch_duration_seconds histogram");
-    has("# HELP breakeven_fallback_tasks_total Tasks that the CPU did in a GPU's place.");
+    has("# HELP breakeven_fallback_tasks_total Tasks that fell back from a GPU to the CPU.");
     let incomplete = r#"outcome="incomplete"} 1"#;
     assert!(page.contains(incomplete), "{page}");
 }

@@ -62,9 +62,9 @@ fn a_deadline_and_a_cancellation_reach_a_worker_in_its_span() {
 }
 
 #[test]
-fn a_deadline_reaches_a_worker_whose_tasks_turn_dear() {
+fn a_deadline_reaches_a_worker_whose_tasks_turn_expensive() {
     // A worker runs as many cheap tasks between two looks at what others do as there are
-    // dear ones here.
+    // expensive ones here.
     let tasks: Vec<bool> = (0..2_400).map(|task| task >= 2_000).collect();
     let limit = MS * 50;
     let late = AtomicUsize::new(0);

@@ -1,4 +1,4 @@
-//! What moving a launch's data takes, where the device tells.
+//! Transfer times of launches, if the device reports them.
 
 use std::future::{Ready, ready};
 use std::sync::Arc;

@@ -12,7 +12,7 @@ use breakeven::monitor::{Figures, Publisher, folders, publish, withdraw};
 
 const CHILD: &str = "BREAKEVEN_PUBLISH_TEST_CHILD";
 
-/// Tells what was logged.
+/// Returns what was logged.
 struct Printed;
 
 impl log::Log for Printed {
@@ -176,7 +176,7 @@ fn a_program_that_cannot_publish_says_so_once_and_goes_on() {
     refused(
         &file,
         "1",
-        "XDG_RUNTIME_DIR is to name a folder that this user can write to",
+        "XDG_RUNTIME_DIR must name a folder that this user can write to",
     );
     refused(&folder.path().join("not there"), "1", "No such file");
     let open = folder.path().join("open");
@@ -186,7 +186,7 @@ fn a_program_that_cannot_publish_says_so_once_and_goes_on() {
     refused(
         &open,
         "1",
-        "it is to be a folder of this user's with mode 0700",
+        "it must be a folder of this user's with mode 0700",
     );
     // Longer than the path of a socket can be.
     let deep = folder.path().join("d".repeat(120));

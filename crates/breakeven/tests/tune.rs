@@ -11,7 +11,7 @@ fn candidates() -> [Configuration; 3] {
     [4, 1, 2].map(|sleep| Configuration::from([("sleep", sleep)]))
 }
 
-/// A kernel that takes as many milliseconds as it is told.
+/// A kernel that takes a given number of milliseconds.
 fn sleep(configuration: &Configuration) -> Result<(), Error> {
     let ms = configuration.get("sleep").unwrap_or(0);
     std::thread::sleep(Duration::from_millis(1) * ms);

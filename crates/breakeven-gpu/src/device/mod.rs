@@ -1,4 +1,4 @@
-//! What a batch runs on beside the CPU: the traits that devices fit into.
+//! The traits of devices other than the CPU that run batches.
 
 use std::future::{Future, Ready, ready};
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl Device for GpuSpec {
     }
 }
 
-/// A GPU that was found as a decision sees it, with what its driver tells of its load.
+/// Describes a detected GPU for a decision, with the load that its driver reports.
 pub fn gpu_spec(gpu: &GpuInfo, load: Option<&SystemLoad>) -> GpuSpec {
     GpuSpec {
         kind: gpu.kind,
@@ -66,19 +66,19 @@ pub trait GpuExecutor<I, T>: Send + Sync {
     /// Whatever is known before the device has run.
     fn start(&self, tasks: &[I]) -> Result<Self::Flight, DeviceError>;
 
-    /// The device; none where nothing is known of it.
+    /// Returns the device; none if nothing is known of it.
     fn device(&self) -> Option<&dyn Device> {
         None
     }
 
-    /// Memory on the device that a batch of these tasks takes, bytes; none where
-    /// the profile's memory per task is to be used.
+    /// Returns the device memory that a batch of these tasks needs, bytes; none to use the
+    /// profile's memory per task.
     fn batch_bytes(&self, tasks: &[I]) -> Option<u64> {
         let _ = tasks;
         None
     }
 
-    /// Most tasks of one launch, from 1 on; none where memory is the only bound.
+    /// Returns the most tasks of one launch, at least 1; none if memory is the only limit.
     fn most_tasks(&self) -> Option<usize> {
         None
     }
@@ -89,8 +89,8 @@ pub trait GpuExecutor<I, T>: Send + Sync {
         3
     }
 
-    /// Of the time of a batch that is done, what went into moving data to the device and
-    /// back; none where the device does not tell. Asked once, when its outputs are there.
+    /// Returns the transfer time of a completed batch; none if the device does not report it.
+    /// Called once, when the outputs are available.
     fn transfer_time(&self, flight: &Self::Flight) -> Option<Duration> {
         let _ = flight;
         None

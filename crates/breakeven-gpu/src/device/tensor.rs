@@ -1,4 +1,4 @@
-//! What operators run on beside the CPU.
+//! What runs operators, other than the CPU.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -17,8 +17,7 @@ pub type TensorFlight<E> = Pin<Box<dyn TensorFuture<E>>>;
 pub trait TensorFuture<E: Element>:
     Future<Output = Result<Tensor<'static, E>, DeviceError>> + Send
 {
-    /// Of the time of a call that is done, what went into moving data to the device and
-    /// back; none where the device does not tell.
+    /// Returns the transfer time of a completed call; none if the device does not report it.
     fn transfer_time(&self) -> Option<Duration> {
         None
     }
@@ -26,19 +25,19 @@ pub trait TensorFuture<E: Element>:
 
 /// A device that operators run on: a `Gpu`, or none.
 pub trait TensorDevice: Send + Sync {
-    /// The device; none where nothing is known of it.
+    /// Returns the device; none if nothing is known of it.
     fn device(&self) -> Option<&dyn Device> {
         None
     }
 
-    /// Memory that a call on inputs of these shapes takes; none where the operator has no
-    /// form for devices.
+    /// Returns the memory of a call on inputs of these shapes; none if the operator has no form for
+    /// devices.
     fn call_bytes<O: Operator + ?Sized>(&self, operator: &O, inputs: &[&[usize]]) -> Option<u64> {
         let _ = (operator, inputs);
         None
     }
 
-    /// What it can do at best, measured; none where there is no device.
+    /// Returns its measured peaks; none if there is no device.
     fn measure_peak(&self) -> Option<Result<Peak, DeviceError>> {
         None
     }
@@ -53,7 +52,7 @@ pub trait TensorDevice: Send + Sync {
         Ok(())
     }
 
-    /// True where the device has a copy of it.
+    /// Returns true if the device has a copy of it.
     fn has<E: Element>(&self, tensor: &Tensor<'_, E>) -> bool {
         let _ = tensor;
         false

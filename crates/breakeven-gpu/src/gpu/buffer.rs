@@ -35,8 +35,8 @@ impl Buffer {
         self.handle.clone()
     }
 
-    /// `bytes` of it from `first` on, without a copy; none where a kernel's argument
-    /// cannot begin there.
+    /// Returns `bytes` of it from `first` on, without a copy; none if a kernel's argument cannot
+    /// begin there.
     pub(crate) fn part(&self, first: usize, bytes: usize, alignment: u64) -> Option<Self> {
         let (start, left) = (first as u64, (self.bytes - first - bytes) as u64);
         if (start, left) == (0, 0) {
@@ -49,7 +49,7 @@ impl Buffer {
         })
     }
 
-    /// Its first so many bytes, without a copy.
+    /// Returns its first `bytes` bytes, without a copy.
     pub(crate) fn beginning(&self, bytes: usize) -> Self {
         let left = self.bytes.saturating_sub(bytes) as u64;
         Self {
@@ -59,8 +59,8 @@ impl Buffer {
         }
     }
 
-    /// The whole buffer as a kernel's array, whose length is counted in elements of
-    /// 32 bits. The kernel must be launched on the device that the buffer is on.
+    /// Returns the complete buffer as a kernel's array, whose length is counted in elements of 32
+    /// bits. The kernel must be launched on the device that has the buffer.
     pub fn array<R: Runtime>(&self) -> ArrayArg<R> {
         // SAFETY: the buffer holds as many elements.
         unsafe { ArrayArg::from_raw_parts(self.handle(), self.bytes / 4) }

@@ -17,10 +17,10 @@ use crate::tensor::{Element, Inputs, Tensor};
 
 /// Runs tasks as an operator's batches on an open GPU.
 ///
-/// A task is the operator's inputs for an item or a few: a tensor, or an array of
-/// tensors. Neighbouring tasks whose tensors have the same shapes share a launch, so a
-/// folder of images of many sizes is a batch like any other; tasks sorted by size
-/// make fewer launches. A task's result is its part of the output.
+/// A task is the operator's inputs for one or a few items: a tensor, or an array of tensors.
+/// Consecutive tasks whose tensors have the same shapes share a launch, so a folder of images of
+/// many sizes is a batch like any other; tasks sorted by size need fewer launches. A task's result
+/// is its slice of the output.
 ///
 /// A task that the operator refuses is a
 /// [`DeviceErrorKind::Refused`](breakeven_types::DeviceErrorKind::Refused) of the batch that it
@@ -68,7 +68,7 @@ impl Device for Gpu {
         &self.shared.spec
     }
 
-    /// From NVML, where the device's driver has it.
+    /// From NVML, if the device's driver has it.
     fn memory_used(&self) -> Fact<u64> {
         SystemLoad::sample().gpu(self.info()).memory_used_bytes
     }
@@ -164,7 +164,8 @@ where
         flight.transfer_time()
     }
 
-    /// Inputs, outputs, scratch and parameters. None where the operator refuses a task.
+    /// Returns the bytes of inputs, outputs, scratch and parameters; none if the operator refuses a
+    /// task.
     fn batch_bytes(&self, tasks: &[I]) -> Option<u64> {
         let parameters = parameter_bytes(&*self.operator);
         groups(tasks).try_fold(parameters, |sum, group| {

@@ -17,7 +17,7 @@ pub(super) struct Faults {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The first report that nobody has been told of.
+    /// The first report that was not delivered yet.
     first: Option<DeviceError>,
     /// Set once the device is gone, which it stays.
     lost: Option<DeviceError>,
@@ -53,33 +53,34 @@ impl Faults {
         state.lost.get_or_insert(lost);
     }
 
-    /// The report: once, but that a device is lost again and again.
+    /// Returns the report, each one once; the loss of a device every time.
     pub(super) fn check(&self) -> Result<(), DeviceError> {
         let mut state = self.state();
-        let told = state.first.take().or_else(|| state.lost.clone());
-        told.map_or(Ok(()), Err)
+        let report = state.first.take().or_else(|| state.lost.clone());
+        report.map_or(Ok(()), Err)
     }
 
-    /// The report, without telling it: who waits ends, and who made the call is told.
+    /// Returns the report without marking it as delivered: it ends a wait, and the caller of the
+    /// failed call still gets it.
     pub(super) fn pending(&self) -> Result<(), DeviceError> {
         let state = self.state();
-        let told = state.first.clone().or_else(|| state.lost.clone());
-        told.map_or(Ok(()), Err)
+        let report = state.first.clone().or_else(|| state.lost.clone());
+        report.map_or(Ok(()), Err)
     }
 
     pub(super) fn mark(&self) -> Mark {
         Mark(self.state().reports)
     }
 
-    /// A report since `mark`, to everyone who asks: several batches may be on the
-    /// device, and none of their outputs is to be trusted.
+    /// Returns a report since `mark`, to every caller: several batches may be on the device, and
+    /// none of their outputs can be trusted.
     pub(super) fn since(&self, mark: Mark) -> Result<(), DeviceError> {
         let mut state = self.state();
         if state.reports <= mark.0 {
             return state.lost.clone().map_or(Ok(()), Err);
         }
-        let told = state.first.take().or_else(|| state.latest.clone());
-        told.map_or(Ok(()), Err)
+        let report = state.first.take().or_else(|| state.latest.clone());
+        report.map_or(Ok(()), Err)
     }
 
     /// Fails once the device is gone.
@@ -265,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn device_threads_are_told_by_their_names() {
+    fn device_threads_are_known_by_their_names() {
         assert!(["DSD-5-0", "DSU-0-1"].into_iter().all(is_device_thread));
         assert!(!["DSD", "main", "DSDwarf"].into_iter().any(is_device_thread));
     }
@@ -280,18 +281,18 @@ mod tests {
         faults
             .state()
             .add(DeviceError::new(DeviceErrorKind::Other, "echo"));
-        let told = faults.check().map_err(|error| error.to_string());
-        assert_eq!(told, Err("launch error: bad launch".to_owned()));
+        let report = faults.check().map_err(|error| error.to_string());
+        assert_eq!(report, Err("launch error: bad launch".to_owned()));
         assert_eq!(faults.check(), Ok(()));
         faults.report_lost("Not enough memory left.");
-        let kind = |told: Result<(), DeviceError>| told.map_err(|error| error.kind);
+        let kind = |report: Result<(), DeviceError>| report.map_err(|error| error.kind);
         assert_eq!(kind(faults.check()), Err(DeviceErrorKind::OutOfMemory));
         assert_eq!(kind(faults.check()), Err(DeviceErrorKind::DeviceLost));
         assert_eq!(kind(faults.check()), Err(DeviceErrorKind::DeviceLost));
     }
 
     #[test]
-    fn a_fault_is_told_to_every_batch_that_was_on_the_device() {
+    fn a_fault_is_reported_to_every_batch_that_was_on_the_device() {
         let faults = Faults::default();
         let before = faults.mark();
         faults
@@ -302,11 +303,11 @@ mod tests {
             .add(DeviceError::new(DeviceErrorKind::Other, "echo"));
         let after = faults.mark();
         for _ in 0..2 {
-            let told = faults.since(before).map_err(|error| error.message);
-            assert_eq!(told, Err("bad launch".to_owned()));
+            let report = faults.since(before).map_err(|error| error.message);
+            assert_eq!(report, Err("bad launch".to_owned()));
         }
         assert_eq!(faults.since(after), Ok(()));
-        assert_eq!(faults.check(), Ok(()), "it was told");
+        assert_eq!(faults.check(), Ok(()), "it was reported");
         faults.report_lost("pulled out");
         let lost = Err(DeviceErrorKind::DeviceLost);
         assert_eq!(faults.since(after).map_err(|error| error.kind), lost);

@@ -45,7 +45,7 @@ use crate::tensor::{Element, Inputs, Tensor};
 pub struct Flight<T> {
     gpu: Gpu,
     reply: Arc<Reply<T>>,
-    /// None where there is nothing to compute.
+    /// None if there is nothing to compute.
     lane: Option<Lane>,
     /// Faults after it are this flight's, or may be.
     mark: Mark,
@@ -55,10 +55,10 @@ pub struct Flight<T> {
 /// Transfers of less than this are not timed, since that takes a wait of its own …
 const TIMED_FROM: u64 = 1 << 20;
 
-/// … and of the larger ones one in so many is.
+/// … and of the larger ones one in this many is.
 const TIMED_ONE_IN: u32 = 8;
 
-/// Where a lane's thread leaves what came of a flight.
+/// Where a lane's thread stores the result of a flight.
 struct Reply<T> {
     state: Mutex<State<T>>,
     arrived: Condvar,
@@ -140,9 +140,8 @@ impl Gpu {
         self.start(operator, inputs, Output::OnHost)
     }
 
-    /// Sends and starts, and returns without waiting for the output: the flight has
-    /// that. Blocks no longer than copying the inputs takes, but where CubeCL's queue
-    /// of 32 commands is full.
+    /// Sends and starts, and returns without waiting for the output, which the flight has. Blocks
+    /// no longer than copying the inputs takes, unless CubeCL's queue of 32 commands is full.
     ///
     /// # Errors
     ///
@@ -251,8 +250,8 @@ pub(super) fn start<O: Operator + ?Sized, T: Send + 'static>(
     Ok(flight)
 }
 
-/// Waits for the outputs, unless nobody does any more. Where it is told what sending the inputs
-/// took, bringing the outputs is timed too.
+/// Waits for the outputs, unless the flight was dropped. If the upload time is given, the download
+/// is timed too.
 fn land<E: Element, T>(
     gpu: &Gpu,
     outputs: Vec<(Buffer, Vec<usize>)>,
@@ -303,10 +302,10 @@ impl<T> Flight<T> {
         }
     }
 
-    /// Once the output is there: what sending the inputs and bringing it to the host took, by
-    /// the host's clock. What a device copies on its own after the host's part is not in it.
-    /// None where that was not timed: of less than a MiB, and of most larger ones, since it
-    /// takes a wait of its own.
+    /// Returns, once the output is available, the time of the upload and the download, by the
+    /// host's clock. Copies that the device makes on its own after the host's part are not
+    /// included. None if that was not timed: for less than a MiB, and for most larger ones, because
+    /// timing needs another wait.
     pub fn transfer_time(&self) -> Option<Duration> {
         self.reply.state().transfer_time
     }

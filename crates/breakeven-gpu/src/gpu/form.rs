@@ -6,8 +6,8 @@ use crate::tune::{Configuration, Space};
 
 /// How an operator runs on a device.
 pub trait DeviceForm: Send + Sync {
-    /// The sizes of buffers that a call needs beside inputs, parameters and output,
-    /// bytes; they are in [`Launch::scratch`], with anything in them.
+    /// Returns the sizes of buffers that a call needs in addition to inputs, parameters and output,
+    /// bytes; they are in [`Launch::scratch`], uninitialised.
     fn scratch(&self, inputs: &[&[usize]]) -> Vec<u64> {
         let _ = inputs;
         Vec::new()
@@ -43,7 +43,7 @@ pub struct Launch<'l> {
     pub inputs: &'l [Buffer],
     /// The operator's parameters.
     pub parameters: &'l [Buffer],
-    /// What [`DeviceForm::scratch`] asked for.
+    /// The buffers requested by [`DeviceForm::scratch`].
     pub scratch: &'l [Buffer],
     /// Where the output goes.
     pub output: &'l Buffer,
@@ -66,11 +66,11 @@ impl Launch<'_> {
     }
 }
 
-/// Where an output is to be.
+/// Where an output must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
     /// In host memory.
     OnHost,
-    /// On the device alone, until [`Tensor::host`](crate::Tensor::host) is asked for it.
+    /// On the device alone, until [`Tensor::host`](crate::Tensor::host) is called.
     OnDevice,
 }

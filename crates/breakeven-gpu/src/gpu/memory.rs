@@ -29,7 +29,7 @@ pub(super) struct Ledger {
     hits: AtomicU64,
     /// 0 for none.
     limit: AtomicU64,
-    /// Bytes that each of CubeCL's streams was seen to hold.
+    /// Bytes that each of CubeCL's streams held when last checked.
     reserved: Mutex<BTreeMap<u64, Reserved>>,
 }
 
@@ -67,7 +67,7 @@ impl Drop for Allocation {
     }
 }
 
-/// What a device's memory was asked for, and what is held of it.
+/// Counters of a device's memory: requests, and what is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct MemoryStats {
@@ -81,7 +81,7 @@ pub struct MemoryStats {
     pub bytes_reserved: u64,
     /// Buffers that there are.
     pub active_allocations: u64,
-    /// Buffers that were asked for since the device was opened.
+    /// Buffers requested since the device was opened.
     pub allocations: u64,
     /// Calls of operators that have ended.
     pub calls: u64,
@@ -91,7 +91,7 @@ pub struct MemoryStats {
 }
 
 impl MemoryStats {
-    /// Part of the calls that were hits, 0 to 1; none before the first call.
+    /// Returns the fraction of the calls that were hits, 0 to 1; none before the first call.
     pub fn hit_rate(&self) -> Option<f64> {
         (self.calls > 0).then(|| self.hits as f64 / self.calls as f64)
     }
@@ -120,8 +120,8 @@ impl Gpu {
         Memory { gpu: self }
     }
 
-    /// After a call whose stream is the current thread's: what the stream holds now tells
-    /// whether memory had to be asked of the device.
+    /// Records a call whose stream is the current thread's: what the stream holds now shows whether
+    /// memory had to be requested from the device.
     pub(super) fn call_has_ended(&self) {
         *locked(&self.shared.answered) = Some(Instant::now());
         let ledger = self.ledger();
@@ -133,7 +133,7 @@ impl Gpu {
         }
     }
 
-    /// Notes what the current thread's stream holds.
+    /// Records what the current thread's stream holds.
     fn look(&self) -> Option<u64> {
         let usage = caught(|| with_client!(self, client => client.memory_usage()).on_device());
         let bytes = usage.ok()?.bytes_reserved;
@@ -143,8 +143,8 @@ impl Gpu {
         Some(bytes)
     }
 
-    /// Fails where that much more would be beyond the limit, after what is kept for reuse
-    /// was given back.
+    /// Fails if that much more would exceed the limit, after the memory kept for reuse was
+    /// released.
     pub(super) fn check_limit(&self, more: u64) -> Result<(), DeviceError> {
         let ledger = self.ledger();
         let limit = match ledger.limit.load(Ordering::Relaxed) {
@@ -176,7 +176,7 @@ impl Gpu {
     }
 }
 
-/// CubeCL has so many streams, and threads beyond them share.
+/// The number of CubeCL's streams, which threads beyond it share.
 fn key() -> u64 {
     let streams = CubeClRuntimeConfig::get().streaming.max_streams;
     StreamId::current().value % u64::from(streams.max(1))
@@ -202,10 +202,10 @@ impl Memory<'_> {
         }
     }
 
-    /// Limits what may be in use at once, bytes; none for as much as the device has. A call
-    /// that needs more fails with [`DeviceErrorKind::OutOfMemory`], upon which an executor
-    /// makes smaller launches, or with [`DeviceErrorKind::NeverFits`] where it alone is
-    /// beyond the limit. What is kept for reuse is given back before it would be.
+    /// Limits the memory in use at once, bytes; none for all of the device's. A call that needs
+    /// more fails with [`DeviceErrorKind::OutOfMemory`], after which an executor makes smaller
+    /// launches, or with [`DeviceErrorKind::NeverFits`] if it alone exceeds the limit. Memory kept
+    /// for reuse is released before that.
     pub fn set_limit(&self, bytes: Option<u64>) {
         let limit = bytes.map_or(0, |bytes| bytes.max(1));
         self.gpu.ledger().limit.store(limit, Ordering::Relaxed);

@@ -65,7 +65,7 @@ struct Shared {
     info: GpuInfo,
     spec: GpuSpec,
     client: Client,
-    /// Where CUDA's driver copies for us; none where it is not CUDA's.
+    /// CUDA's driver for copies; none if the device is not CUDA's.
     copies: Option<transfer::CudaCopies>,
     faults: faults::Faults,
     lanes: flight::Lanes,
@@ -132,8 +132,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// [`DeviceErrorKind::Unavailable`] where there is no such device or its
-    /// driver does not give one out.
+    /// [`DeviceErrorKind::Unavailable`] if there is no such device or its driver does not open one.
     pub fn open(id: &DeviceId) -> Result<Self, DeviceError> {
         let faults = faults::Faults::default();
         let (client, copies, info) = caught(|| open::client(id, &faults))?;
@@ -173,7 +172,7 @@ impl Gpu {
         &self.shared.client
     }
 
-    /// True where both are one opening of the device, whose memory they share.
+    /// Returns true if both are the same opening of the device, and share its memory.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
@@ -199,8 +198,8 @@ impl Gpu {
         with_client!(self, client => client.properties().memory.alignment)
     }
 
-    /// True where it has tensor cores that multiply half precision into f32, as
-    /// the kernel `tensor_core_matmul` needs them.
+    /// Returns true if it has tensor cores that multiply half precision into f32, which the kernel
+    /// `tensor_core_matmul` needs.
     pub fn has_tensor_cores(&self) -> bool {
         let half = half::f16::as_type_native_unchecked().storage_type();
         let single = f32::as_type_native_unchecked().storage_type();
@@ -219,7 +218,7 @@ impl Gpu {
         }
     }
 
-    /// Fails where a grid has more cubes along a dimension than the device takes.
+    /// Fails if a grid has more cubes along a dimension than the device allows.
     ///
     /// # Errors
     ///
@@ -235,8 +234,8 @@ impl Gpu {
         )))
     }
 
-    /// Fails where the buffers could not be allocated: CubeCL would find out on
-    /// its own thread, too late for a clear error.
+    /// Fails if the buffers could not be allocated: CubeCL would find out on its own thread, too
+    /// late for a clear error.
     fn check_fits(&self, sizes: &[u64]) -> Result<(), DeviceError> {
         let largest = sizes.iter().copied().max().unwrap_or(0);
         let limit = self.max_buffer_bytes();
@@ -261,8 +260,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// [`DeviceErrorKind::NeverFits`] before anything is allocated; others where
-    /// the device reports them.
+    /// [`DeviceErrorKind::NeverFits`] before anything is allocated; errors that the device reports.
     pub fn upload(&self, bytes: &[u8]) -> Result<Buffer, DeviceError> {
         self.check_fits(&[bytes.len() as u64])?;
         self.check_limit(bytes.len() as u64)?;
@@ -322,7 +320,7 @@ impl Gpu {
     fn patiently(&self) -> impl FnMut() -> Result<Duration, DeviceError> {
         let start = Instant::now();
         move || {
-            // A lost device wakes nobody.
+            // A lost device sends no wake-up.
             self.shared.faults.pending()?;
             self.patience(start)
         }
@@ -356,8 +354,8 @@ fn copy(from: &Array<u32>, to: &mut Array<u32>, first: u32) {
     }
 }
 
-/// A grid of one-dimensional cubes over `elements`; wide problems spread over
-/// the second dimension, where the device's limit of 65 535 allows 4·10^9 cubes.
+/// Returns a grid of one-dimensional cubes over `elements`; large problems use the second
+/// dimension, for which the device's limit of 65 535 allows 4·10^9 cubes.
 pub fn grid(elements: usize, units: u32) -> CubeCount {
     let cubes = elements.div_ceil(units as usize).max(1);
     let rows = cubes.div_ceil(65_535);

@@ -11,8 +11,7 @@ use crate::error::{DeviceError, DeviceErrorKind};
 use crate::hardware::{DeviceId, GpuInfo};
 use crate::hardware::{Handle, open};
 
-/// A client of the device of that id, what copies for it beside the client, and what
-/// detection says of it.
+/// Opens the device of that id: a client, its copier, and its detected description.
 pub(super) fn client(
     id: &DeviceId,
     faults: &Faults,
@@ -28,8 +27,8 @@ pub(super) fn client(
     Ok((client, copies, info))
 }
 
-/// A client on an adapter of our choice. CubeCL picks adapters by their number
-/// among those of one kind, which is not stable, and panics where one refuses.
+/// Creates a client on a chosen adapter. CubeCL picks adapters by their number among those of one
+/// kind, which is not stable, and panics if one refuses.
 fn open_wgpu(
     instance: wgpu::Instance,
     adapter: wgpu::Adapter,

@@ -155,8 +155,8 @@ impl<O: Operator + ?Sized> Call<'_, O> {
         Ok(())
     }
 
-    /// Runs it and tells how long the device is at it. Once by the device's clock; by
-    /// the host's in a row for at least 2 ms, and each run counts as its share of that.
+    /// Runs it and returns how long the device works. Once by the device's clock; by the host's
+    /// clock in a row for at least 2 ms, and each run counts as its share of that.
     ///
     /// # Errors
     ///
@@ -186,10 +186,12 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// [`DeviceErrorKind::Refused`](breakeven_types::DeviceErrorKind::Refused) for inputs that the operator does not take,
-    /// [`DeviceErrorKind::Unsupported`](breakeven_types::DeviceErrorKind::Unsupported) for an operator without a form for devices, and
-    /// [`DeviceErrorKind::NeverFits`](breakeven_types::DeviceErrorKind::NeverFits) before anything is allocated; others where the
-    /// device reports them.
+    /// [`DeviceErrorKind::Refused`](breakeven_types::DeviceErrorKind::Refused) for inputs that the
+    /// operator does not accept,
+    /// [`DeviceErrorKind::Unsupported`](breakeven_types::DeviceErrorKind::Unsupported) for an
+    /// operator without a form for devices,
+    /// [`DeviceErrorKind::NeverFits`](breakeven_types::DeviceErrorKind::NeverFits) before anything
+    /// is allocated, and errors that the device reports.
     pub fn prepare<'c, O: Operator + ?Sized>(
         &'c self,
         operator: &'c O,
@@ -212,7 +214,7 @@ impl Gpu {
         parameters.map(|parameter| parameter.on(self)).collect()
     }
 
-    /// Sends, runs and brings the output to the host: the whole way of a batch.
+    /// Sends, runs and brings the output to the host, as a batch does.
     ///
     /// # Errors
     ///
@@ -227,7 +229,7 @@ impl Gpu {
         call.download()
     }
 
-    /// Where [`kernel_time`](Call::kernel_time) comes from on this device.
+    /// The source of [`kernel_time`](Call::kernel_time) on this device.
     pub fn kernel_clock(&self) -> KernelClock {
         match with_client!(self, client => client.properties().timing_method) {
             TimingMethod::Device => KernelClock::Device,
@@ -283,8 +285,8 @@ fn nothing(out: &mut Array<f32>) {
     }
 }
 
-/// Bytes that a call on inputs of these shapes takes on a device, but for the
-/// operator's parameters; none where the operator refuses them or has no form for it.
+/// Returns the bytes that a call on inputs of these shapes needs on a device, without the
+/// operator's parameters; none if the operator refuses them or has no form for it.
 pub(super) fn bytes_of<O: Operator + ?Sized>(operator: &O, inputs: &[&[usize]]) -> Option<u64> {
     let output = checked_shape(operator, inputs).ok()?;
     let tensors = inputs.iter().copied().chain([&output[..]]);

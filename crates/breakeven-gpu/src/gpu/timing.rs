@@ -1,10 +1,10 @@
-//! Time of a kernel where the device has no clock.
+//! Times a kernel if the device has no clock.
 
 use std::time::Duration;
 
 use crate::error::DeviceError;
 
-/// Where the time of a kernel comes from.
+/// The source of a kernel's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KernelClock {
     /// Time stamps that the device writes before and after the kernel.
@@ -24,15 +24,15 @@ impl std::fmt::Display for KernelClock {
     }
 }
 
-/// By the host's clock, a launch and the wait for it take some ten microseconds
-/// beside the kernel: a lot of launches with one wait lasts at least this long.
+/// By the host's clock, a launch and its wait take some ten microseconds in addition to the kernel:
+/// a lot of launches with one wait lasts at least this long.
 const LOT: Duration = Duration::from_millis(2);
 
 /// Most launches in a lot.
 const MOST: u32 = 1 << 12;
 
-/// One call's share of a lot that lasts [`LOT`], of [`MOST`] calls at the most;
-/// `lot` makes so many calls and says how long they took.
+/// Returns one call's share of a lot that lasts [`LOT`], of at most [`MOST`] calls; `lot` makes
+/// that many calls and returns their time.
 pub(super) fn share_of_lot(
     mut lot: impl FnMut(u32) -> Result<Duration, DeviceError>,
 ) -> Result<Duration, DeviceError> {
@@ -42,8 +42,7 @@ pub(super) fn share_of_lot(
         if time >= LOT || calls == MOST {
             return Ok(time / calls);
         }
-        // A little more than the last lot says is needed, since what a lot takes
-        // beside its calls is in that too.
+        // Slightly more than the last lot suggests, because that includes the lot's overhead.
         let needed = 1.5 * f64::from(calls) * LOT.as_secs_f64() / time.as_secs_f64().max(1e-9);
         #[expect(clippy::cast_sign_loss, reason = "times are not negative")]
         let needed = needed.min(f64::from(MOST)) as u32;

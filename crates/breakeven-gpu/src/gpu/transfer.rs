@@ -1,9 +1,9 @@
 //! Bytes on their way between the host's memory and a device's.
 //!
-//! CubeCL copies what it uploads twice, each time into memory that is new to the process, and
-//! what it downloads goes by way of pinned memory, which each stream first has to allocate by
-//! the 32 MiB. Where CUDA's driver can be called, it copies to and from the caller's memory
-//! itself (docs/performance.md has what that gains).
+//! CubeCL copies each upload twice, each time into memory that is new to the process, and each
+//! download through pinned memory, which each stream first has to allocate by the 32 MiB. If CUDA's
+//! driver can be called, it copies to and from the caller's memory directly (docs/performance.md
+//! has the gain).
 
 use std::mem::MaybeUninit;
 use std::sync::Mutex;
@@ -27,7 +27,7 @@ use crate::tensor::Element;
 /// CubeCL's two copies cost less than that wait.
 const DIRECT_FROM: usize = 64 << 10;
 
-/// In place of nothing: CubeCL's CUDA side cannot allocate that, and a shader is to be given as
+/// Stands for an empty buffer: CubeCL's CUDA side cannot allocate one, and a shader must get as
 /// much as it may read at once.
 const FOR_NOTHING: usize = 16;
 
@@ -63,9 +63,8 @@ impl Gpu {
         Buffer::new(handle, bytes, self.ledger())
     }
 
-    /// Waits for all that the current stream was given, and copies the buffers to the host.
-    /// Says when the device was done, where that `is_timed`. `patience` is that of
-    /// [`until_ready`].
+    /// Waits for everything on the current stream, and copies the buffers to the host. Returns when
+    /// the device was done, if `is_timed`. `patience` is that of [`until_ready`].
     pub(super) fn bring<E: Element>(
         &self,
         buffers: &[&Buffer],

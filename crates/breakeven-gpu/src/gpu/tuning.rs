@@ -11,8 +11,8 @@ use crate::tensor::Inputs;
 use crate::tune::{Configuration, Key, SizeClass, Space, Tuned, TunedKernel, Tuner};
 
 impl Gpu {
-    /// What was tuned: where calls on this device look for their configuration. What all
-    /// processes of this user share ([`Tuned::open_default`]), unless another was set.
+    /// The tuned configurations for calls on this device: those that all processes of this user
+    /// share ([`Tuned::open_default`]), unless others were set.
     pub fn tuned(&self) -> Tuned {
         locked(&self.shared.tuned).clone()
     }
@@ -37,7 +37,7 @@ impl Gpu {
         with_client!(self, client => client.properties().hardware.max_units_per_cube)
     }
 
-    /// Its multiprocessors; none where the driver does not say.
+    /// Its multiprocessors; none if the driver does not report them.
     pub fn multiprocessors(&self) -> Option<usize> {
         let count = with_client!(self, client => {
             client.properties().hardware.num_streaming_multiprocessors
@@ -50,7 +50,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// [`DeviceErrorKind::Refused`] where what was set cannot be.
+    /// [`DeviceErrorKind::Refused`] if the setting is not possible.
     pub(crate) fn configuration(
         &self,
         name: &str,
@@ -78,7 +78,7 @@ impl Gpu {
         Ok(kept.unwrap_or_else(|| Configuration::default().complete(&space.tunables)))
     }
 
-    /// A value for each tunable of a kernel, of a configuration that somebody gave.
+    /// Returns a value for each tunable of a kernel, from a given configuration.
     pub(super) fn checked(
         &self,
         name: &str,
@@ -121,18 +121,18 @@ impl Gpu {
 }
 
 impl Tuner {
-    /// The fastest configuration of an operator's kernel on a device, for calls of the size of
-    /// these inputs: as it was kept, else by measuring, with the device's clock where it has
-    /// one. Where it was opened from here on, later calls on the device use it.
+    /// Finds the fastest configuration of an operator's kernel on a device, for calls of the size
+    /// of these inputs: as it was kept, else by measuring, with the device's clock if it has one.
+    /// If the device was opened from here on, later calls on it use the result.
     ///
-    /// Nothing is searched where the default is as fast as the device's peaks allow, where
-    /// those were measured and kept (`StrategyManager::measure_peaks`).
+    /// Nothing is searched if the default is as fast as the device's peaks allow, provided they
+    /// were measured and kept (`StrategyManager::measure_peaks`).
     ///
     /// # Errors
     ///
-    /// As [`Gpu::prepare`], whatever the device reports of the default configuration (another
-    /// that fails is out), and where the result cannot be written; it is used all the same then.
-    /// What was kept before stays.
+    /// As [`Gpu::prepare`]; errors of the device with the default configuration (another that fails
+    /// is excluded); and if the result cannot be written, but it is used anyway. What was kept
+    /// before stays.
     pub fn tune<O: Operator + ?Sized>(
         &self,
         gpu: &Gpu,

@@ -1,4 +1,4 @@
-//! Operators one after the other, as one.
+//! Operators run one after the other as one operator.
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -14,17 +14,16 @@ use crate::error::Error;
 use crate::gpu::{DeviceForm, Launch};
 use crate::tensor::{Element, shape};
 
-/// An operator in a list with others: its elements are taken for the words that they are
-/// made of.
+/// An operator in a list: its elements are treated as the words that they are made of.
 pub type Stage = dyn Operator<In = u32, Out = u32>;
 
 /// Operators of which each works on the output of the one before: made by
 /// [`Operator::then`], and an operator itself.
 ///
-/// On one device its data is sent once and the last output comes back once, however many
-/// stages there are: what they hand on stays there. Run by a `StrategyManager`, each stage is
-/// placed where the chain as a whole is fastest, with what moving the data between devices
-/// takes; the result's decision has the [`Placement`](breakeven_schedule::plan::Placement).
+/// On one device its data is sent once and the last output comes back once, however many stages
+/// there are: intermediate results stay there. If a `StrategyManager` runs it, each stage is placed
+/// where the complete chain is fastest, including transfers between devices; the result's decision
+/// has the [`Placement`](breakeven_schedule::plan::Placement).
 ///
 /// ```
 /// use breakeven_gpu::{Operator, Tensor, View};
@@ -73,7 +72,7 @@ impl<I: Element, O: Element> Chain<I, O> {
         Self::of([words(stage)])
     }
 
-    /// The chain with one more stage, which others may share.
+    /// Appends a stage, which other chains may share.
     pub fn and<N: Operator<In = O> + ?Sized + 'static>(self, next: Arc<N>) -> Chain<I, N::Out> {
         Chain::of([self.inner as Arc<Stage>, words(next)])
     }
@@ -157,14 +156,13 @@ impl<I: Element, O: Element, A: Operator + ?Sized> Operator for Chain<I, O, A> {
     }
 }
 
-/// The stages of a [`Chain`], or some of them that follow one another: each
-/// works on the output of the one before. Together they are an operator, whose outputs
-/// between stages stay where it runs.
+/// The stages of a [`Chain`], or some consecutive ones: each works on the output of the previous
+/// one. Together they are an operator, whose intermediate outputs stay where it runs.
 #[derive(Clone)]
 pub struct Stages {
     list: Vec<Arc<Stage>>,
     name: String,
-    /// With neighbours in one, once that was asked for.
+    /// The fused stages, once requested.
     fused: Arc<OnceLock<Option<Stages>>>,
 }
 
@@ -180,8 +178,8 @@ impl Stages {
         Self::of([words(operator)])
     }
 
-    /// Some stages after others. Whether each takes what the one before gives is not looked
-    /// at, but for its shape: a [`Chain`] has types that tell.
+    /// Creates a list of stages. It checks only shapes: the types of a [`Chain`] ensure that each
+    /// stage accepts the previous one's output.
     pub fn joined(parts: impl IntoIterator<Item = Self>) -> Self {
         Self::of(parts.into_iter().flat_map(|part| part.list))
     }
@@ -208,7 +206,7 @@ impl Stages {
         self.list.iter().map(|stage| &**stage)
     }
 
-    /// The same with neighbours in one that have such a form; none where none have.
+    /// Returns the stages with neighbours fused that have such a form; none if none have.
     pub fn fused(&self) -> Option<&Self> {
         let fuse = || {
             let all: Vec<&Stage> = self.iter().collect();
@@ -296,8 +294,8 @@ impl Operator for Stages {
         self.iter().flat_map(Operator::parameters).collect()
     }
 
-    /// What is held at once at the most: a stage's input and output, where those are
-    /// between stages, and its own scratch.
+    /// Returns the most memory held at once: a stage's input and output, if those are between
+    /// stages, and its own scratch.
     fn scratch_bytes(&self, inputs: &[&[usize]]) -> u64 {
         let steps = self.steps(inputs);
         let between = |place: usize| match steps.get(place) {
@@ -332,7 +330,7 @@ impl Operator for Stages {
             }
             before = values;
         }
-        // There is no step where a stage refuses its input.
+        // Without steps, a stage refused its input: this returns its error.
         self.output_shapes(&shapes).map(drop)
     }
 

@@ -1,5 +1,5 @@
-//! What is done to tensors: an [`Operator`] holds its parameters, never data, and
-//! knows neither where it runs nor on which items of a batch.
+//! Operations on tensors: an [`Operator`] holds its parameters, never data, and knows neither where
+//! it runs nor on which items of a batch.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -84,8 +84,8 @@ pub trait Operator: Send + Sync {
         }
     }
 
-    /// Floating-point operations of a call; a multiply-add is two. Where nothing is said,
-    /// none: the call is judged by the bytes that it moves.
+    /// Returns the floating-point operations of a call; a multiply-add is two. The default is none:
+    /// the call is judged by the bytes that it moves.
     fn flops(&self, inputs: &[&[usize]]) -> u64 {
         let _ = inputs;
         0
@@ -96,7 +96,7 @@ pub trait Operator: Send + Sync {
         Vec::new()
     }
 
-    /// Memory that the CPU form takes beside inputs, parameters and output.
+    /// Returns the memory that the CPU form needs in addition to inputs, parameters and output.
     fn scratch_bytes(&self, inputs: &[&[usize]]) -> u64 {
         let _ = inputs;
         0
@@ -107,7 +107,7 @@ pub trait Operator: Send + Sync {
     ///
     /// # Errors
     ///
-    /// What only the values can tell.
+    /// Checks what only the values can show.
     fn cpu(&self, inputs: &[View<'_, Self::In>], out: &mut [Self::Out]) -> Result<(), Error>;
 
     /// Constants of the CPU form that are tunable.
@@ -115,13 +115,13 @@ pub trait Operator: Send + Sync {
         Vec::new()
     }
 
-    /// The form for devices, where there is one.
+    /// Returns the form for devices, if there is one.
     #[cfg(feature = "gpu")]
     fn device(&self) -> Option<&dyn DeviceForm> {
         None
     }
 
-    /// The stages that it is made of, where it is a [`Chain`].
+    /// Returns the stages that it is made of, if it is a [`Chain`].
     fn stages(&self) -> Option<&Stages> {
         None
     }
@@ -131,9 +131,8 @@ pub trait Operator: Send + Sync {
         None
     }
 
-    /// A form that does this one's work and that of some of the stages after it as one, and
-    /// how many those are. It gives what they give; a `StrategyManager` takes it where it
-    /// was measured to be faster.
+    /// Returns a fused form of this operator and some of the following stages, and how many stages.
+    /// Its result is theirs; a `StrategyManager` uses it if it was measured to be faster.
     fn fused(&self, next: &[&Stage]) -> Option<(Stages, usize)> {
         let _ = next;
         None
@@ -166,13 +165,13 @@ pub trait Operator: Send + Sync {
         }
     }
 
-    /// Computes a whole batch on the current rayon pool: `&image` for one input,
-    /// `&[&a, &b]` for two.
+    /// Computes a complete batch on the current rayon pool: `&image` for one input, `&[&a, &b]` for
+    /// two.
     ///
     /// # Errors
     ///
-    /// As [`output_shape`](Operator::output_shape) and [`cpu`](Operator::cpu), and
-    /// where an input has to be brought from a device that does not give it.
+    /// As [`output_shape`](Operator::output_shape) and [`cpu`](Operator::cpu), and if an input
+    /// cannot be brought from its device.
     fn on_cpu(&self, inputs: &dyn Inputs<Self::In>) -> Result<Tensor<'static, Self::Out>, Error> {
         let inputs = inputs.tensors();
         let shapes: Vec<_> = inputs.iter().map(|input| input.shape()).collect();

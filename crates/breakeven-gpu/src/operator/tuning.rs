@@ -19,8 +19,7 @@ impl Tuner {
     ///
     /// # Errors
     ///
-    /// As [`Operator::on_cpu`], and where the result cannot be written; it is used all the
-    /// same then.
+    /// As [`Operator::on_cpu`], and if the result cannot be written; it is used anyway.
     pub fn tune_host<O: Operator + ?Sized>(
         &self,
         operator: &O,
@@ -37,7 +36,7 @@ impl Tuner {
         if shape::elements(&output) == 0 {
             let name = operator.name();
             return Err(Error::shape(format!(
-                "{name}: an empty batch tells nothing; give items"
+                "{name}: an empty batch cannot be measured; give items"
             )));
         }
         let mut out = vec![bytemuck::Zeroable::zeroed(); shape::product(operator.name(), &output)?];
@@ -67,7 +66,7 @@ impl Tuner {
             Ok::<_, Error>(start.elapsed().as_secs_f64() * 1e9 / f64::from(calls))
         };
         let found = self.search(key.clone(), HOST_SOURCE, &candidates, None, sample);
-        // Where the search failed, as it was before it.
+        // If the search failed, the previous setting.
         let known = self.tuned.find(&key, HOST_SOURCE);
         set(&known.map_or_else(Configuration::default, |known| known.configuration));
         found

@@ -94,9 +94,8 @@ fn fused_multiply_adds(clock: &Clock) -> f64 {
     best_rate(run, flops)
 }
 
-/// Runs `work` on every worker and tells the time from the first one's start to
-/// the last one's end, ns: what only some of the workers did at once must not
-/// count as done by all.
+/// Runs `work` on every worker and returns the time from the first one's start to the last one's
+/// end, ns: what only some of the workers did at once must not count as done by all.
 fn together(clock: &Clock, work: impl Fn(&Barrier) -> (Instant, Instant) + Sync) -> u64 {
     let start_line = Barrier::new(rayon::current_num_threads());
     let spans = rayon::broadcast(|_| work(&start_line));

@@ -32,8 +32,8 @@ fn copy<N: Size>(from: &Array<Vector<f32, N>>, to: &mut Array<Vector<f32, N>>) {
     }
 }
 
-/// Written as a product and a sum, which compilers fuse where the device has a
-/// fused multiply-add; an explicit one is emulated where it has not.
+/// Written as a product and a sum, which compilers fuse if the device has a fused multiply-add; an
+/// explicit one is emulated if it has not.
 #[cube(launch_unchecked)]
 fn multiply_adds(out: &mut Array<f32>, factor: f32, addend: f32, #[comptime] rounds: u32) {
     let start = f32::cast_from(UNIT_POS_X);
@@ -180,8 +180,8 @@ fn launch_latency(gpu: &Gpu, clock: &Clock) -> Result<f64, DeviceError> {
     Ok(stats::median(&times).unwrap_or(f64::NAN))
 }
 
-/// Bytes per second to the device and back, the library's own copies included:
-/// they are part of every batch's way too.
+/// Bytes per second to the device and back, the library's own copies included: every batch has them
+/// too.
 fn transfer_rates(gpu: &Gpu, clock: &Clock) -> Result<(f64, f64), DeviceError> {
     let limit = usize::try_from(gpu.max_buffer_bytes()).unwrap_or(usize::MAX);
     let bytes = TRANSFER.min(limit);

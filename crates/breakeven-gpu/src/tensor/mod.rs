@@ -49,7 +49,7 @@ struct Storage<'a> {
     replicas: replicas::Replicas,
 }
 
-/// Values on the host; nothing where they are on a device alone.
+/// Values on the host; none if they are on a device alone.
 enum Host<'a> {
     Borrowed(&'a [u32]),
     Owned(OnceLock<Vec<u32>>),
@@ -75,10 +75,9 @@ impl<'a, E: Element> Tensor<'a, E> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Shape`](breakeven_types::ErrorKind::Shape) where the shape has no dimension
-    /// or does not hold as many values;
-    /// [`ErrorKind::TooLarge`](breakeven_types::ErrorKind::TooLarge) where it has more elements
-    /// than memory has addresses.
+    /// [`ErrorKind::Shape`](breakeven_types::ErrorKind::Shape) if the shape has no dimension or
+    /// another number of values; [`ErrorKind::TooLarge`](breakeven_types::ErrorKind::TooLarge) if
+    /// it has more elements than memory has addresses.
     pub fn new(values: impl Into<Cow<'a, [E]>>, shape: &[usize]) -> Result<Self, Error> {
         let values = values.into();
         if shape.is_empty() {
@@ -140,12 +139,12 @@ impl<'a, E: Element> Tensor<'a, E> {
         usize::try_from(shape::elements(self.item_shape())).unwrap_or(usize::MAX)
     }
 
-    /// Elements of the whole batch.
+    /// Returns the number of elements in the batch.
     pub fn len(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// True where there is no element.
+    /// Returns true if there is no element.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -169,8 +168,8 @@ impl<'a, E: Element> Tensor<'a, E> {
         Ok(view)
     }
 
-    /// The values, row-major. Where they are on a device alone, they are downloaded,
-    /// once for all who share them.
+    /// Returns the values, row-major. If they are on a device alone, they are downloaded, once for
+    /// all tensors that share them.
     ///
     /// # Errors
     ///
@@ -179,7 +178,7 @@ impl<'a, E: Element> Tensor<'a, E> {
         Ok(bytemuck::cast_slice(&self.storage.host()?[self.place()]))
     }
 
-    /// The values as a vector, without a copy where nobody else shares them.
+    /// Returns the values as a vector, without a copy if no other tensor shares them.
     ///
     /// # Errors
     ///
@@ -202,8 +201,8 @@ impl<'a, E: Element> Tensor<'a, E> {
         }
     }
 
-    /// One batch of the items of several tensors of one item shape: a view where they
-    /// lie one after the other in one memory, else a copy.
+    /// Joins the items of several tensors of one item shape into one batch: a view if they are
+    /// consecutive in one memory, else a copy.
     #[cfg(feature = "gpu")]
     pub(crate) fn joined(parts: &[&Self]) -> Result<Self, DeviceError> {
         let Some((first, rest)) = parts.split_first() else {
@@ -287,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tensor_is_told() {
+    fn what_is_no_tensor_is_an_error() {
         let new = |len: usize, shape: &[usize]| {
             let error = Tensor::new(vec![0.0; len], shape).expect_err("a wrong shape");
             (error.kind(), error.to_string())

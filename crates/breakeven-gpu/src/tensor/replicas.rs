@@ -25,8 +25,8 @@ impl Replicas {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Brings the values to the host, unless somebody has meanwhile. Where the host
-    /// has nothing, the first replica is of the whole storage.
+    /// Brings the values to the host, unless they are there by now. If the host has none, the first
+    /// replica covers the complete storage.
     pub(super) fn download<'s>(
         &self,
         values: &'s OnceLock<Vec<u32>>,
@@ -42,8 +42,8 @@ impl Replicas {
 }
 
 impl<E: Element> Tensor<'_, E> {
-    /// The same tensor with a copy of it on that device, which every clone and view
-    /// has a share of. Does nothing where there is one.
+    /// Adds a copy of the tensor on that device, which every clone and view shares. Does nothing if
+    /// there is one.
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl<E: Element> Tensor<'_, E> {
         if self.find(&self.replicas(), gpu).is_none() {
             let values = self.host()?;
             let mut replicas = self.replicas();
-            // Somebody else may have been faster.
+            // Another thread may have been faster.
             if self.find(&replicas, gpu).is_none() {
                 replicas.push(Replica {
                     buffer: gpu.upload(bytemuck::cast_slice(values))?,
@@ -72,7 +72,7 @@ impl<E: Element> Tensor<'_, E> {
         whole.map(|replica| replica.gpu.id().clone()).collect()
     }
 
-    /// True where the device has a copy of all of it.
+    /// Returns true if the device has a copy of all of it.
     pub(crate) fn is_on(&self, gpu: &Gpu) -> bool {
         self.find(&self.replicas(), gpu).is_some()
     }
@@ -90,7 +90,8 @@ impl<E: Element> Tensor<'_, E> {
         }
     }
 
-    /// The copy on that device that this lies inside of, and where in it this begins.
+    /// Returns the copy on that device that contains this tensor, and where in it the tensor
+    /// begins.
     fn find(&self, replicas: &[Replica], gpu: &Gpu) -> Option<(Buffer, usize)> {
         let mut there = replicas.iter().filter(|replica| replica.gpu.is(gpu));
         let replica = there.find(|replica| self.is_inside(replica))?;

@@ -37,7 +37,7 @@ pub fn elements(dims: &[usize]) -> u64 {
         .fold(1, |all: u64, &dim| all.saturating_mul(dim as u64))
 }
 
-/// Fails where `found` elements were given for a shape that holds another number.
+/// Fails if `found` elements were given for a shape with another number.
 ///
 /// # Errors
 ///

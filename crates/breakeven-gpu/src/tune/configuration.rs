@@ -25,14 +25,14 @@ pub struct Tunable {
 pub struct Space {
     /// A number of the kernel's source ([`source_number`]): what was measured of another is void.
     pub source: u64,
-    /// What beside the sizes of a call decides which configuration is fastest, as in `window
+    /// What decides the fastest configuration, in addition to the sizes of a call, as in `window
     /// 16`; empty for nothing.
     pub variant: String,
     /// What is tunable; nothing, and the kernel is not.
     pub tunables: Vec<Tunable>,
 }
 
-/// A number for a source text that others do not have: FNV-1a (Fowler, Noll and Vo, 1991).
+/// Returns a hash of a source text: FNV-1a (Fowler, Noll and Vo, 1991).
 ///
 /// ```
 /// const SOURCE: u64 = breakeven_gpu::tune::source_number(b"out[i] = a[i] + b[i]");
@@ -104,12 +104,12 @@ impl Configuration {
         self.0.iter().map(|(name, value)| (name.as_str(), *value))
     }
 
-    /// True where there is nothing to choose.
+    /// Returns true if there is nothing to choose.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// A value for each tunable: this one's where it may have it, else the default.
+    /// Returns a value for each tunable: this configuration's if it is allowed, else the default.
     pub(crate) fn complete(&self, tunables: &[Tunable]) -> Self {
         let value = |tunable: &Tunable| {
             let own = self.get(tunable.name);
@@ -163,7 +163,7 @@ impl SizeClass {
         Self::of(items, bytes.fold(0, u64::saturating_add) / items)
     }
 
-    /// The class of so many items of so many bytes.
+    /// Returns the size class of `items` items of `item_bytes` bytes.
     pub fn of(items: u64, item_bytes: u64) -> Self {
         Self {
             items: items.max(1).ilog2(),

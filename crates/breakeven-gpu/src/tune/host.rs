@@ -11,7 +11,7 @@ use crate::tensor::shape;
 /// A constant of a kernel's CPU form that changes how fast it is, not what it computes: a
 /// `static` of the kernel, which asks it for its value for the size of the call.
 ///
-/// The values that were tuned on this CPU are read when the first one is asked for.
+/// The values tuned on this CPU are read on the first request.
 pub struct HostTunable {
     kernel: &'static str,
     pub(crate) name: &'static str,
@@ -46,8 +46,8 @@ impl HostTunable {
         }
     }
 
-    /// The same with another default for a CPU whose cores have a second cache of 2 MiB or more,
-    /// which Linux tells.
+    /// Sets another default for a CPU whose cores have a second-level cache of 2 MiB or more, as
+    /// Linux reports.
     pub const fn in_large_caches(mut self, default: u32) -> Self {
         self.in_large_caches = Some(default);
         self
@@ -61,7 +61,7 @@ impl HostTunable {
             .unwrap_or(self.default)
     }
 
-    /// Its value for a call whose inputs have so many elements in all.
+    /// Returns its value for a call whose inputs have that many elements in total.
     #[inline]
     pub fn at(&self, elements: usize) -> usize {
         let tuned = self.tuned.get_or_init(|| self.kept());

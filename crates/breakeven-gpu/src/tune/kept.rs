@@ -1,4 +1,4 @@
-//! What was tuned: kept in memory and in `tuned.json` beside the cost model.
+//! Tuned configurations: kept in memory and in `tuned.json` alongside the cost model.
 
 use std::fmt;
 use std::path::Path;
@@ -17,7 +17,7 @@ const MOST: usize = 1_000;
 /// What a configuration was measured for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Key {
-    /// The kernel's name, and what beside the sizes decides how fast it is: `pixel_entropy,
+    /// The kernel's name, and what decides its speed in addition to the sizes: `pixel_entropy,
     /// window 16`.
     pub kernel: String,
     /// The device as its driver calls it.
@@ -38,13 +38,13 @@ pub struct TunedKernel {
     pub source: u64,
     /// What calls use: the default unless another was shown to be faster.
     pub configuration: Configuration,
-    /// How much faster than the default, where it is another.
+    /// How much faster than the default it is, if it is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gain: Option<Gain>,
-    /// False where time was over before everything was compared.
+    /// False if time ran out before everything was compared.
     pub is_complete: bool,
-    /// True where nothing was searched: the default takes no more than 1.05 times what the
-    /// device's measured peaks allow.
+    /// True if nothing was searched: the default takes at most 1.05 times what the device's
+    /// measured peaks allow.
     pub is_at_roofline: bool,
     /// All that was tried, the default first.
     pub tried: Vec<Tried>,
@@ -129,7 +129,7 @@ impl Tuned {
         kernels.iter().find(is_it).map(what)
     }
 
-    /// True where nothing was ever tuned.
+    /// Returns true if nothing was ever tuned.
     #[cfg(feature = "gpu")]
     pub(crate) fn is_empty(&self) -> bool {
         locked(&self.kernels).is_empty()
@@ -140,8 +140,8 @@ impl Tuned {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::File`](breakeven_types::ErrorKind::File) where that cannot be written; it is kept
-    /// in memory all the same, and the file is as it was.
+    /// [`ErrorKind::File`](breakeven_types::ErrorKind::File) if that cannot be written; it is kept
+    /// in memory anyway, and the file is unchanged.
     pub fn keep(&self, entry: TunedKernel) -> Result<(), Error> {
         self.change(|kernels| {
             kernels.retain(|kernel| kernel.key != entry.key);

@@ -1,12 +1,11 @@
 //! The autotuner: kernels' launch configurations, measured, kept, and used by later calls.
 //!
-//! A kernel names what may be otherwise ([`Tunable`]): units of a cube, elements of a unit,
-//! the tile. A [`Tuner`] measures the choices on a device in turns and keeps the fastest
-//! ([`Search`]), together with all that was tried, in [`Tuned`]: one entry
-//! ([`TunedKernel`]) per kernel, device, driver and size class. Calls look their
-//! configuration up there. An entry is void where the kernel's source or the driver is
-//! another. `breakeven tune` is the command; docs/tuning.md tells how to make a kernel
-//! tunable.
+//! A kernel declares what can vary ([`Tunable`]): units of a cube, elements of a unit, the tile. A
+//! [`Tuner`] measures the choices on a device in turns and keeps the fastest ([`Search`]), together
+//! with everything that was tried, in [`Tuned`]: one entry ([`TunedKernel`]) per kernel, device,
+//! driver and size class. Calls look their configuration up there. An entry is void if the kernel's
+//! source or the driver changed. `breakeven tune` is the command; docs/tuning.md explains how to
+//! make a kernel tunable.
 //!
 //! ```
 //! use std::time::Duration;

@@ -1,11 +1,10 @@
 //! The search: successive halving over rounds, and a last comparison with the default.
 //!
-//! Every round measures all candidates that are left in turns, in an order that is drawn
-//! each time, and drops the slower half; the next takes twice as many samples of each
-//! (Karnin, Koren and Somekh 2013, "Almost optimal exploration in multi-armed bandits").
-//! The one that is left has been chosen for being fast, in part by luck, so that its own
-//! samples say too much for it: new ones, in turns with the default's, decide, by the
-//! definition of "faster" that everything here shares: an interval that excludes 1.
+//! Every round measures all remaining candidates in turns, in a new random order each time, and
+//! drops the slower half; the next round takes twice as many samples of each (Karnin, Koren and
+//! Somekh 2013, "Almost optimal exploration in multi-armed bandits"). The last candidate was
+//! selected for being fast, partly by luck, so its samples are biased. New samples, in turns with
+//! the default's, decide by this project's definition of "faster": an interval that excludes 1.
 
 use std::time::{Duration, Instant};
 
@@ -22,11 +21,10 @@ const FIRST_SAMPLES: usize = 3;
 /// Most samples of each in a round.
 const MOST_SAMPLES: usize = 24;
 
-/// A candidate whose first two times are each so many times as long as the fastest median
-/// gets no third.
+/// A candidate whose first two times both exceed this multiple of the fastest median gets no third.
 const HOPELESS: f64 = 3.0;
 
-/// Part of the budget that the rounds may take; the rest is for the last comparison.
+/// Fraction of the budget for the rounds; the rest is for the last comparison.
 const ROUNDS_PART: f64 = 0.7;
 
 /// Pairs whose median ratio is one value of the last comparison, and most such values.
@@ -36,8 +34,8 @@ const MOST_BLOCKS: usize = 40;
 /// A gain that is surely smaller is none.
 const LEAST_GAIN: f64 = 0.005;
 
-/// Where the default takes no more than so many times what the device's measured peaks
-/// allow, there is nothing to be found.
+/// If the default takes at most this multiple of what the device's measured peaks allow, nothing is
+/// searched.
 const AT_ROOFLINE: f64 = 1.05;
 
 /// Confidence level of the last comparison.
@@ -48,7 +46,7 @@ const LEVEL: f64 = 0.95;
 pub struct Search {
     /// Time that it may take.
     pub budget: Duration,
-    /// The least time that any candidate can take, ns, where that is known.
+    /// The least possible time of any candidate, ns, if known.
     pub floor_ns: Option<f64>,
     /// What the orders are drawn from.
     pub seed: u64,
@@ -57,8 +55,8 @@ pub struct Search {
 /// A candidate that was tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// Median of its samples, ns; none where it has none. Of default and winner those of the
-    /// last comparison.
+    /// Median of its samples, ns; none without samples. For default and winner, those of the last
+    /// comparison.
     pub median_ns: Option<f64>,
     /// How many there are.
     pub samples: usize,
@@ -94,9 +92,9 @@ pub struct Found {
     /// Of a winner that is not the default: the default's time over its, and the ends of the
     /// interval.
     pub gain: Option<Gain>,
-    /// True where the search came to its end within its budget.
+    /// True if the search finished within its budget.
     pub is_complete: bool,
-    /// True where the default is as fast as the device allows.
+    /// True if the default is as fast as the device allows.
     pub is_at_roofline: bool,
     /// All candidates, in their order.
     pub trials: Vec<Trial>,
@@ -136,8 +134,8 @@ impl Search {
         }
     }
 
-    /// Finds the fastest of so many candidates, of which number 0 is the default: `sample`
-    /// runs the candidate of a number once and gives its time, ns.
+    /// Finds the fastest of `candidates` candidates, of which number 0 is the default: `sample`
+    /// runs a candidate once and returns its time, ns.
     ///
     /// A candidate that fails is out.
     ///
@@ -152,7 +150,7 @@ impl Search {
         let started = Instant::now();
         let mut order = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         let mut all: Vec<Candidate> = (0..candidates).map(|_| Candidate::default()).collect();
-        // Compilation and cold caches are nobody's time.
+        // Compilation and cold caches are not measured.
         let first = sample(0)?;
         let mut found = Found {
             winner: 0,
@@ -179,7 +177,8 @@ impl Search {
                     break;
                 }
                 left.shuffle(&mut order);
-                // The default goes first, so that what is left when time is over has it.
+                // The default goes first, so that the remaining list contains it when time runs
+                // out.
                 left.sort_by_key(|number| *number != 0);
                 for number in &left {
                     if is_over(rounds) && *number != 0 {
@@ -198,7 +197,7 @@ impl Search {
                 1
             };
             for number in left.split_off(keep.max(1)) {
-                // The default's end is told at the end.
+                // The default's result is reported at the end.
                 let candidate = &mut all[number];
                 if number != 0 && !candidate.samples.is_empty() {
                     candidate.fate = Some(Fate::Dropped(round));
@@ -254,7 +253,7 @@ impl Search {
                     }
                 }
                 if std::mem::take(&mut is_first) {
-                    // What is told of the two is what decides between them.
+                    // The reported figures of the two are the ones that decide.
                     all[0].samples.clear();
                     all[champion].samples.clear();
                 }

@@ -40,7 +40,7 @@ fn the_fastest_is_found_and_a_tie_keeps_the_default() {
         );
         assert_eq!(found.trials[17].fate, Fate::Won);
         assert_eq!(found.trials[0].fate, Fate::Beaten);
-        // What is told of the two agrees with what was decided.
+        // The reported figures of the two agree with the decision.
         let [default, won] = [0, 17].map(|number: usize| found.trials[number].median_ns);
         let speed = default.zip(won).map(|(default, won)| default / won);
         assert!(speed.is_some_and(|speed| (speed / gain.ratio - 1.0).abs() < 0.03));

@@ -40,7 +40,7 @@ impl Tuner {
         self
     }
 
-    /// Searches also where the fastest is known already.
+    /// Searches even if the fastest is already known.
     pub fn again(mut self) -> Self {
         self.again = true;
         self
@@ -52,8 +52,8 @@ impl Tuner {
         self
     }
 
-    /// The device and the driver that a user's own kernel runs on, where that is not the CPU:
-    /// what was measured on another is void.
+    /// The device and the driver of a user's own kernel, if that is not the CPU: measurements on
+    /// another are void.
     pub fn on(mut self, device: &str, driver: &str) -> Self {
         self.place = Some((device.to_owned(), driver.to_owned()));
         self
@@ -68,9 +68,9 @@ impl Tuner {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Invalid`](breakeven_types::ErrorKind::Invalid) without configurations, that of the
-    /// default, and [`ErrorKind::File`](breakeven_types::ErrorKind::File) where the result cannot be
-    /// written: it is in memory then ([`Tuned::find`]).
+    /// [`ErrorKind::Invalid`](breakeven_types::ErrorKind::Invalid) without configurations, that of
+    /// the default, and [`ErrorKind::File`](breakeven_types::ErrorKind::File) if the result cannot
+    /// be written: it is in memory then ([`Tuned::find`]).
     pub fn tune_kernel(
         &self,
         name: &str,

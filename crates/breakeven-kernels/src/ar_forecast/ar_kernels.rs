@@ -42,7 +42,7 @@ fn centred(series: &Array<f32>, frame: Frame, at: u32) -> f32 {
     (series[(frame.base + at) as usize] - frame.origin - frame.mean) / frame.reach
 }
 
-/// This unit's part of Σ z[s], or of Σ z[s]·z[s + distance], over `first..last`.
+/// Returns this unit's share of Σ z[s], or of Σ z[s]·z[s + distance], over `first..last`.
 #[cube]
 fn part(
     series: &Array<f32>,
@@ -100,8 +100,8 @@ fn reduce(
     }
 }
 
-/// Cholesky's R in place of the upper half of rows and columns 1 and up; 0
-/// where a pivot is too small a part of its lag's variance.
+/// Computes Cholesky's R in place of the upper half of rows and columns 1 and up; returns 0 if a
+/// pivot is too small a fraction of its lag's variance.
 #[cube]
 fn factorise(gram: &mut SharedMemory<f32>, #[comptime] rows: u32) -> f32 {
     let mut sound = 1.0f32;
@@ -169,7 +169,7 @@ fn forecast(
     let mut last = SharedMemory::<f32>::new(comptime!(lags as usize));
     let index = CUBE_POS as u32;
     let unit = UNIT_POS_X;
-    // The same for a whole cube, so that its units wait for each other or none does.
+    // The same for all units of a cube, so that all of them wait for each other or none does.
     if index < batch {
         let base = index * points;
         let fitted = f32::cast_from(points - lags);
@@ -332,7 +332,7 @@ fn forecast(
 }
 
 impl DeviceForm for ArForecast {
-    /// Nothing where the normal equations do not fit at all.
+    /// Empty if the normal equations do not fit at all.
     fn space(&self, gpu: &Gpu, _: &[&[usize]]) -> Space {
         let rows = self.lags + 1;
         let words = gpu.shared_memory_bytes() / 4;

@@ -1,7 +1,7 @@
 //! The fit of one series in float64, and its forecast.
 
-/// A pivot is the part of a lag's variance that the lags before it leave; below
-/// this share of it, what is left is the rounding of f32 input.
+/// A pivot is the fraction of a lag's variance that the lags before it leave; below this fraction
+/// the remainder is the rounding of f32 input.
 const SINGULAR: f64 = 1e-10;
 
 /// A spread below this share of the mean is the rounding of float64: one step
@@ -16,8 +16,8 @@ pub(super) struct Fit {
     lags: usize,
     /// The centred series, and after it the forecasts.
     centred: Vec<f64>,
-    /// The normal equations, (lags + 1)²: row and column 0 are of y[t], the
-    /// others of y[t − 1] … y[t − lags]. Only i ≤ j is filled.
+    /// The normal equations, (lags + 1)²: row and column 0 are of y[t], the following ones of y[t −
+    /// 1] … y[t − lags]. Only i ≤ j is filled.
     gram: Vec<f64>,
     /// Sums of y[t − i] over the fitted points.
     sums: Vec<f64>,
@@ -37,7 +37,7 @@ impl Fit {
         }
     }
 
-    /// Writes the next points after `series`, or NaN where the fit is singular.
+    /// Writes the next points after `series`, or NaN if the fit is singular.
     #[inline(always)]
     pub(super) fn forecast(&mut self, series: &[f32], out: &mut [f32]) {
         let mean = sum_of(series) / series.len() as f64;
@@ -95,8 +95,8 @@ impl Fit {
         }
     }
 
-    /// Solves the normal equations by RᵀR (Cholesky), R in place of their upper
-    /// half; false where a pivot is too small a part of its lag's variance.
+    /// Solves the normal equations by RᵀR (Cholesky), R in place of their upper half; returns false
+    /// if a pivot is too small a fraction of its lag's variance.
     #[inline(always)]
     fn solve(&mut self, smallest: f64) -> bool {
         let rows = self.lags + 1;

@@ -14,7 +14,7 @@ use crate::tune::{Space, Tunable, source_number};
 
 pub(crate) const UNITS: u32 = 256;
 
-/// Output rows of a unit, where there are enough pixels to fill a device even so.
+/// Output rows of a unit, if there are enough pixels to fill a device even so.
 const ROWS: u32 = 4;
 
 /// Output pixels from which on a unit takes [`ROWS`].
@@ -88,8 +88,7 @@ fn correlate<O: Numeric>(
 }
 
 impl Conv2d {
-    /// Correlates the first input of a call, in cubes of so many units with so many rows
-    /// each.
+    /// Correlates the first input of a call, in cubes of `units` units with `rows` rows each.
     pub(crate) fn correlate(
         &self,
         launch: &Launch<'_>,

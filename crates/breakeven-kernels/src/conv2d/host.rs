@@ -14,7 +14,7 @@ const TILE: [usize; 2] = [8, 512];
 /// Vectors that are summed at once in each of two rows.
 const VECTORS: usize = 4;
 
-/// Consecutive output rows, counted over all images, and their part of the output.
+/// Consecutive output rows, counted over all images, and their slice of the output.
 pub(super) struct Rows<'c, 'o> {
     pub(super) images: &'c [f32],
     pub(super) filter: &'c [f32],
@@ -132,7 +132,7 @@ fn see(g: &Geometry, image: &[f32], [top, left]: [usize; 2], seen: &mut [f32], w
     }
 }
 
-/// Where a part begins. The last ends with the whole, over some of the one before it.
+/// Returns the start of a piece. The last one ends with the row, and may overlap the previous one.
 #[inline(always)]
 fn start(index: usize, part: usize, whole: usize) -> usize {
     (index * part).min(whole - part)

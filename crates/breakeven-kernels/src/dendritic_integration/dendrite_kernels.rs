@@ -177,7 +177,7 @@ impl DeviceForm for DendriticIntegration {
         let units = launch.tuned("units")?;
         let together = (units / dendrites).max(1);
         let count = grid(somas.div_ceil(together as usize), 1);
-        // 128-bit loads where every dendrite begins at such a place.
+        // 128-bit loads if every dendrite is aligned for them.
         let lanes = if synapses.is_multiple_of(4) { 4 } else { 1 };
         // Where nothing is looked back at, any buffer stands in: it is not read.
         let conductances = &launch.parameters[1];

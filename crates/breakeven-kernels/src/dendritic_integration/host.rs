@@ -13,7 +13,7 @@ const LANES: usize = 8;
 /// Neurons with what arrives at them.
 pub(super) struct Neurons<'n> {
     pub(super) inputs: &'n [f32],
-    /// Zeros where there is none.
+    /// Zeros if there is none.
     pub(super) previous_soma: Option<&'n [f32]>,
     pub(super) weights: &'n [f32],
     pub(super) conductances: &'n [f32],
@@ -93,8 +93,8 @@ fn sum(weights: &[f32], inputs: &[f32]) -> f32 {
     sums.fold(0.0_f64, |sum, block| sum + f64::from(block)) as f32
 }
 
-/// Π(1 + w·x) − 1. Kept as q = product − 1 throughout, so that small terms are
-/// not lost beside the 1: (1 + q)(1 + p) − 1 = q + (p + q·p).
+/// Π(1 + w·x) − 1. Kept as q = product − 1 throughout, so that small terms are not lost next to the
+/// 1: (1 + q)(1 + p) − 1 = q + (p + q·p).
 #[inline(always)]
 fn product(weights: &[f32], inputs: &[f32]) -> f32 {
     let join = |q: f32, p: f32| q + (p + q * p);

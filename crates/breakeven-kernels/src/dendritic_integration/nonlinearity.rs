@@ -61,7 +61,7 @@ impl Nonlinearity {
         }
     }
 
-    /// True where the previous soma's potential is part of it.
+    /// Returns true if it depends on the previous soma's potential.
     pub(super) fn looks_back(self) -> bool {
         matches!(self, Self::BackpropagatingActionPotential { .. })
     }

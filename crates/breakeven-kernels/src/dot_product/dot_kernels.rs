@@ -124,7 +124,7 @@ impl DeviceForm for DotProduct {
         let [units, each] = [launch.tuned("units")?, launch.tuned("each")?];
         let per_pair = blocks_of(len, units * each);
         let partials = batch * per_pair;
-        // 128-bit loads where every pair begins at such a place.
+        // 128-bit loads if every pair is aligned for them.
         let lanes = if len.is_multiple_of(4) { 4_u32 } else { 1 };
         as_u32("dot_product: the blocks", partials)?;
         let per_pair = as_u32("dot_product: the blocks of a pair", per_pair)?;

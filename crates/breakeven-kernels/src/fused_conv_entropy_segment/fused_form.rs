@@ -1,5 +1,5 @@
-//! The GPU form: the kernels of the three, told to store bins and masks. The passes of
-//! the segmentation begin with the masks.
+//! The GPU form: the kernels of the three operators, in variants that store bins and masks. The
+//! passes of the segmentation begin with the masks.
 //!
 //! Bytes of a pixel, with images as large as the convolution's result and few components:
 //!

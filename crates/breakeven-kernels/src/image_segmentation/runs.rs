@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Columns from where a run begins to before where it ends.
+/// Columns from a run's begin to its end, exclusive.
 type Run = [u32; 2];
 
 /// The foreground of rows of pixels.
@@ -20,7 +20,7 @@ pub(crate) enum Foreground<'f> {
     Words(&'f [u64]),
 }
 
-/// Words that a row of so many pixels takes.
+/// Returns the words of a row of `width` pixels.
 pub(crate) fn words(width: usize) -> usize {
     width.div_ceil(64)
 }
@@ -38,7 +38,7 @@ pub(crate) fn set_foreground(pixels: &[f32], threshold: f32, words: &mut [u64]) 
 }
 
 impl Foreground<'_> {
-    /// Rows of so many pixels.
+    /// Returns a view of these rows, each of `width` pixels.
     pub(super) fn rows(&self, rows: Range<usize>, width: usize) -> Self {
         let elements = |each: usize| rows.start * each..rows.end * each;
         match self {
@@ -242,8 +242,8 @@ fn unite(parents: &mut [u32], one: u32, other: u32) -> u32 {
     least
 }
 
-/// The labels of several bands of one image, one under the other, and where
-/// those of each band begin.
+/// The labels of several vertically consecutive bands of one image, and the beginning of each
+/// band's labels.
 pub(super) fn join(bands: &[Band], reach: u32) -> (Vec<u32>, Vec<usize>) {
     let mut parents = Vec::with_capacity(bands.iter().map(|band| band.parents.len()).sum());
     let mut firsts = Vec::with_capacity(bands.len());

@@ -1,7 +1,6 @@
-//! The GPU form. Images are cut up into tiles of 32×64 pixels, whose components are
-//! found in shared memory. Those that come to a tile's rim are joined across the tiles in
-//! a graph that has a node for each; the others are whole. A tile's row of pixels is a
-//! word of 32 bits.
+//! The GPU form. Images are cut into tiles of 32×64 pixels, whose components are found in shared
+//! memory. Components that reach a tile's rim are joined across the tiles in a graph with a node
+//! for each; the remaining components are complete. A tile's row of pixels is a word of 32 bits.
 //!
 //! Seven launches, each of which needs the one before it done, and the bytes that each
 //! moves: of every pixel, and of every component of a tile that comes to its rim.
@@ -9,12 +8,12 @@
 //! | launch | does | a pixel | a component |
 //! |---|---|---|---|
 //! | `mask` | makes bits of pixels | 4 + 1/8 | |
-//! | `label` | finds the components of tiles, sets a bit at the first pixels of the whole ones, and tells which of the others is at which place of the rim | 1/8 + 3/16 + 1/8 | 8 |
+//! | `label` | finds the components of tiles, sets a bit at the first pixels of the complete ones, and records which incomplete one is at each place of the rim | 1/8 + 3/16 + 1/8 | 8 |
 //! | `join` | unites components of tiles that touch | 3/8 | 8 to 24 |
 //! | `settle` | finds each one's root, and sets a bit at the root's first pixel | | 12 to 16 |
 //! | `count` | counts those bits, in raster order | 1/8 + 1/8 | |
-//! | `offsets` | sums the counts up | | |
-//! | `spread` | finds the components of tiles anew, and writes their labels | 3/8 + 4 | 20 |
+//! | `offsets` | sums the counts | | |
+//! | `spread` | finds the components of tiles again, and writes their labels | 3/8 + 4 | 20 |
 //!
 //! That is 9.6 bytes a pixel, where 8 are compulsory, and up to 68 a component at a rim,
 //! counted as if no cache held any. Smooth images have next to none of them, 1.2 times
@@ -83,7 +82,7 @@ pub(crate) struct Passes<'s> {
     parents: &'s Buffer,
     /// The first pixel of each.
     pixels: &'s Buffer,
-    /// A bit for each pixel, in raster order, that is the first of a whole component.
+    /// A bit for each pixel, in raster order, that is the first of a complete component.
     firsts: &'s Buffer,
     /// The bits in the block before each word of `firsts`.
     ranks: &'s Buffer,
@@ -185,7 +184,7 @@ impl<'s> Passes<'s> {
     }
 }
 
-/// Fails where the device lacks what the kernels need.
+/// Fails if the device lacks what the kernels need.
 fn check(gpu: &Gpu) -> Result<(), DeviceError> {
     let lacks = |what: &str| {
         let message = format!("image_segmentation needs {what}, and the device has not");

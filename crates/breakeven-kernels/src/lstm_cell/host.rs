@@ -1,5 +1,5 @@
-//! The CPU form: the four gates of a vector of hidden units for a few items at
-//! a time, accumulated in registers and turned into h' and c' where they are.
+//! The CPU form: the four gates of a vector of hidden units for a few items at a time, accumulated
+//! in registers and turned into h' and c' in place.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -13,7 +13,7 @@ const PIECE: usize = 1024 * 1024;
 
 static SHARING: Sharing = Sharing::new();
 
-/// Items of a piece at most: their inputs stay beside a block of weights in L1.
+/// Most items of a piece: their inputs stay in L1 together with a block of weights.
 const MOST_ITEMS: usize = 48;
 
 /// The most lanes that a vector of any CPU has.
@@ -64,7 +64,7 @@ impl WithSimd for Tile {
     }
 }
 
-/// Consecutive items of the batch and their part of the output.
+/// Consecutive items of the batch and their slice of the output.
 struct Items<'c, 'o> {
     step: &'c Step<'c>,
     first: usize,

@@ -13,8 +13,8 @@ use crate::tune::{Space, Tunable, source_number};
 
 const UNITS: u32 = 128;
 
-/// Items per unit, where the batch is large enough to fill a device with units
-/// that take this many: 32 multiply-adds then take six loads.
+/// Items per unit, if the batch is large enough to fill a device with units that take this many: 32
+/// multiply-adds then take six loads.
 const ITEMS: u32 = 8;
 
 /// Hidden units of all items from which on a unit takes [`ITEMS`].
@@ -141,7 +141,7 @@ impl DeviceForm for LstmCell {
         let hidden = as_u32("hidden units", self.hidden)?;
         let lanes = as_u32("lanes", self.lanes)?;
         let [units, together] = [launch.tuned("units")?, launch.tuned("items")?];
-        // 128-bit loads where every item begins at such a place.
+        // 128-bit loads if every item is aligned for them.
         let vector = |len: usize| if len.is_multiple_of(4) { 4 } else { 1 };
         let groups = items.div_ceil(together as usize);
         let count = grid(groups * self.hidden, units);

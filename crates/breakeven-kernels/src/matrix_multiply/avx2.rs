@@ -15,8 +15,8 @@ const HIGH: usize = 4;
 /// Columns of B.
 pub(super) const COLUMNS: usize = 24;
 
-/// The products of the rows with the first columns of B, whose rows begin `to_next_row` values
-/// after each other; nothing where `S` is not AVX2.
+/// Multiplies the rows with the first columns of B, whose rows begin `to_next_row` values after
+/// each other; returns none if `S` is not AVX2.
 #[inline(always)]
 pub(super) fn product<S: Simd>(
     rows: [&[f32]; HIGH],

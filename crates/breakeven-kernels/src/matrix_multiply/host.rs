@@ -1,8 +1,8 @@
-//! The CPU form: the blocked product of Goto and van de Geijn, "Anatomy of
-//! High-Performance Matrix Multiplication" (2008). A block of B is packed into
-//! panels of some vectors' width; some rows of A at a time are multiplied with a panel into
-//! sums that stay in registers. The rows of A are read where they are: a value is fetched into
-//! all lanes at once, which needs no order of its own. So are those of a small B.
+//! The CPU form: the blocked product of Goto and van de Geijn, "Anatomy of High-Performance Matrix
+//! Multiplication" (2008). A block of B is packed into panels of some vectors' width; some rows of
+//! A at a time are multiplied with a panel into sums that stay in registers. The rows of A are read
+//! in place: a value is fetched into all lanes at once, which needs no special order. So are those
+//! of a small B.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -15,12 +15,12 @@ use crate::tune::HostTunable;
 /// Rows that stay together when a product is cut up: tiles of four and of six fit in.
 const ROWS: usize = 12;
 
-/// Values of a B that is read where it is: 64 KiB. To pack it would take a tenth of the time of
-/// a product of order 64 or 96.
+/// Largest B that is read in place, values: 64 KiB. Packing it would take a tenth of the time of a
+/// product of order 64 or 96.
 const SMALL: usize = 16 * 1024;
 
-/// Rows of the output per piece of CPU work, which share each panel while it is in
-/// the first cache. One thread alone takes more at once: nobody waits for it.
+/// Rows of the output per piece of CPU work, which share each panel while it is in the first cache.
+/// One thread alone takes more at once: no other thread waits for it.
 pub(super) static STRIP: HostTunable =
     HostTunable::new("matrix_multiply", "strip", 2 * ROWS as u32, &[12, 48]);
 
@@ -34,22 +34,22 @@ pub(super) static DEPTH: HostTunable =
 pub(super) static COLUMNS: HostTunable =
     HostTunable::new("matrix_multiply", "columns", 1024, &[512]).in_large_caches(256);
 
-/// Values that each thread packs for itself, in some tens of microseconds at most: where others
-/// read what one packed, their caches pass the lines to and fro, which takes longer.
+/// Values that each thread packs for itself, in at most some tens of microseconds: if threads read
+/// what another one packed, their caches exchange the lines, which takes longer.
 const PACKED_BY_EACH: usize = 64 * 1024;
 
 /// Multiply-adds that are some tens of microseconds.
 const PIECE: usize = 512 * 1024;
 
-/// Multiply-adds in whose time a product begins and ends, beside its own.
+/// Fixed cost of a product, in multiply-adds.
 const PER_PRODUCT: usize = 4096;
 
-/// Pieces of CPU work in a product of so many multiply-adds.
+/// Returns the pieces of CPU work in a product of that many multiply-adds.
 pub(super) fn pieces(multiply_adds: usize) -> usize {
     multiply_adds / PIECE
 }
 
-/// Products of so many multiply-adds each that are together a piece of CPU work.
+/// Returns how many products of that many multiply-adds form a piece of CPU work.
 pub(super) fn products_per_piece(multiply_adds: usize) -> usize {
     (PIECE / multiply_adds.saturating_add(PER_PRODUCT)).max(1)
 }
@@ -63,7 +63,7 @@ pub(super) struct Blocking {
 }
 
 impl Blocking {
-    /// For a call whose inputs have so many elements.
+    /// Returns the tuned values for a call whose inputs have that many elements.
     pub(super) fn at(elements: usize) -> Self {
         Self {
             depth: DEPTH.at(elements),

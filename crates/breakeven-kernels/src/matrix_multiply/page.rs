@@ -1,6 +1,6 @@
-//! A large page of memory, where the system gives one.
+//! A large page of memory, if the system provides one.
 //!
-//! In small pages it is chance which lines of the second cache the parts of a block share: from
+//! With small pages, chance decides which lines of the second cache the rows of a block share: from
 //! one process to the next a product of order 1024 took up to a tenth longer.
 
 /// Elements in it.
@@ -16,7 +16,7 @@ pub(super) struct Page {
 
 #[cfg(target_os = "linux")]
 impl Page {
-    /// One of zeros; none where the system has no more memory.
+    /// Allocates a zeroed page; none if the system has no more memory.
     pub(super) fn map() -> Option<Self> {
         use breakeven_gpu::large_pages;
         use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};

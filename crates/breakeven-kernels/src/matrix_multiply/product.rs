@@ -17,19 +17,18 @@ pub(super) struct Product<'p> {
     pub(super) n: usize,
 }
 
-/// Elements of [`ROOM`] that are kept, at most: 2 MiB, the most that is packed at once where
-/// nothing was tuned.
+/// Most elements of [`ROOM`] that are kept: 2 MiB, the most that is packed at once without tuning.
 const KEPT: usize = 512 * 1024 + LINE;
 
 thread_local! {
-    /// Where the last product packed: to clear as much again takes some percent of a
-    /// small product, and to allocate it most of a tiny one.
+    /// The packing buffer of the last product: clearing another takes some percent of a small
+    /// product, and allocating one most of a tiny product.
     static ROOM: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
     /// The same for blocks of half a mebibyte and more.
     static PAGE: Cell<Option<Page>> = const { Cell::new(None) };
 }
 
-/// Room for so many values, from a line of the caches on. What is in it is from before.
+/// Returns room for that many values, aligned to a cache line, uninitialised.
 pub(super) fn with_room(len: usize, work: impl FnOnce(&mut [f32])) {
     // What is much smaller lies well in small pages, too.
     if (page::VALUES / 4..=page::VALUES).contains(&len)

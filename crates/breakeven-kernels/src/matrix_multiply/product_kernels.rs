@@ -1,7 +1,7 @@
-//! The GPU form in f32 on plain cores: a cube computes a tile of the output, a unit some rows
-//! of it in some vectors of columns, whose sums it keeps in registers. The strips of A and B
-//! with the next terms are fetched while those in shared memory are multiplied. Of few tiles
-//! with many terms the terms are shared out, too, and what each part sums up is added.
+//! The GPU form in f32 on plain cores: a cube computes a tile of the output, a unit some rows of it
+//! in some vectors of columns, whose sums it keeps in registers. The strips of A and B with the
+//! next terms are fetched while those in shared memory are multiplied. If there are few tiles and
+//! many terms, the terms are divided into slices, too, and the slices' sums are added.
 
 use cubecl::prelude::*;
 
@@ -24,16 +24,16 @@ const LANES_ACROSS: u32 = 8;
 /// Tiles that fill a device which does not say how many multiprocessors it has.
 const USUAL_FILL: usize = 64;
 
-/// Units of a cube that add up the parts.
+/// Units of a cube that adds up the slices.
 const ADDING: u32 = 256;
 
 /// Rows and columns of the smallest tile.
 const TILE: usize = 32;
 
-/// Tiles and parts together from which on a device is full whatever it is.
+/// Number of tiles times slices that fills any device.
 const FULL: usize = 1024;
 
-/// Terms of a part of the sums, at least.
+/// Fewest terms in a slice.
 const FEWEST_TERMS: usize = 256;
 
 /// How a product is cut up.
@@ -82,7 +82,7 @@ fn tilings_on(gpu: &Gpu) -> usize {
     TILINGS.iter().take_while(fits).count()
 }
 
-/// Of the first so many the largest of which there are enough to fill the device.
+/// Returns the largest of the first choices of which there are enough to fill the device.
 fn usual(gpu: &Gpu, sizes: [usize; 4], count: usize) -> u32 {
     let enough = match gpu.info().kind {
         GpuKind::Software => 1,
@@ -92,16 +92,16 @@ fn usual(gpu: &Gpu, sizes: [usize; 4], count: usize) -> u32 {
     TILINGS[..count].iter().rposition(fills).unwrap_or(0) as u32
 }
 
-/// Parts in which a GPU sums the terms of products of that size: several where there are few
-/// tiles and many terms.
+/// Returns the number of slices into which a GPU divides the terms of products of that size:
+/// several if there are few tiles and many terms.
 fn parts([batch, m, k, n]: [usize; 4]) -> usize {
     let tiles = (m.div_ceil(TILE) * n.div_ceil(TILE)).saturating_mul(batch);
     let parts = (k / FEWEST_TERMS).min(FULL / tiles.max(1));
     if parts < 4 { 1 } else { parts }
 }
 
-/// Sums `terms` terms of each place of products of m × k and k × n, from those of the tile's
-/// part on; `vectors` and `columns` are k and n in vectors.
+/// Sums `terms` terms of each place of products of m × k and k × n, from the tile's slice on;
+/// `vectors` and `columns` are k and n in vectors.
 #[cube(launch_unchecked)]
 fn multiply_tiles<V: Size, W: Size>(
     a: &Array<Vector<f32, V>>,
@@ -255,7 +255,7 @@ fn multiply_tiles<V: Size, W: Size>(
     }
 }
 
-/// Adds up what each part has for a place.
+/// Adds up the slices' sums of a place.
 #[cube(launch_unchecked)]
 fn add_parts(partial: &Array<f32>, out: &mut Array<f32>, parts: u32) {
     if ABSOLUTE_POS < out.len() {
@@ -268,7 +268,7 @@ fn add_parts(partial: &Array<f32>, out: &mut Array<f32>, parts: u32) {
 }
 
 impl DeviceForm for MatrixMultiply {
-    /// The output of each part, where there are several.
+    /// The output of each slice, if there are several.
     fn scratch(&self, inputs: &[&[usize]]) -> Vec<u64> {
         let sizes = sizes(inputs).unwrap_or_default();
         let [batch, m, _, n] = sizes;
@@ -312,14 +312,14 @@ impl DeviceForm for MatrixMultiply {
         as_u32("matrix_multiply: the output", batch * m * n)?;
         let terms = k.div_ceil(parts).next_multiple_of(DEPTH as usize);
         let terms = as_u32("k", terms)?;
-        // 128-bit loads where every row begins at such a place.
+        // 128-bit loads if every row is aligned for them.
         let lanes = |len: usize| if len.is_multiple_of(4) { 4 } else { 1 };
         let (k_lanes, n_lanes) = (lanes(k), lanes(n));
         let [vectors, columns] = [as_u32("k", k / k_lanes)?, as_u32("n", n / n_lanes)?];
         let units = cut.units[0] * cut.units[1];
         let count = grid(cut.tiles(sizes) * parts, 1);
         let [batch, m, k] = [as_u32("batch", batch)?, as_u32("m", m)?, as_u32("k", k)?];
-        // Rounded up to whole strips they may be done by fewer.
+        // Rounding up to full strips may need fewer slices.
         let parts = k.div_ceil(terms);
         let sums = launch.scratch.first().unwrap_or(launch.output);
         with_client!(launch.gpu, client => {

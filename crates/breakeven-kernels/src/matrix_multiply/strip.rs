@@ -1,4 +1,4 @@
-//! The innermost part of the blocked product: rows of A times packed panels of B.
+//! The inner loop of the blocked product: rows of A times packed panels of B.
 
 use pulp::{Simd, WithSimd};
 
@@ -11,12 +11,12 @@ pub(super) const fn vectors(lanes: usize) -> usize {
     if lanes == 8 { 3 } else { IN_PLACE }
 }
 
-/// Vectors in a row of a panel of a B that is read where it is: with three of eight, whose rows
-/// begin anywhere in a line, a product of order 120 takes a tenth longer.
+/// Vectors in a row of a panel of a B that is read in place: with three of eight, whose rows begin
+/// anywhere in a line, a product of order 120 takes a tenth longer.
 pub(super) const IN_PLACE: usize = 2;
 
-/// Columns of B, as many in each panel as in its [`vectors`]: packed one panel after the other,
-/// or all of B where it is.
+/// Columns of B, as many in each panel as in its [`vectors`]: packed panel by panel, or all of B in
+/// place.
 #[derive(Clone, Copy)]
 pub(super) struct Panels<'p> {
     pub(super) values: &'p [f32],
@@ -44,7 +44,7 @@ pub(super) struct Strip<'p, 'o> {
     /// From the first row's first column for these panels on.
     pub(super) out: &'o mut [f32],
     pub(super) n: usize,
-    /// Whether the output is to be written, not added to.
+    /// Whether to overwrite the output instead of adding to it.
     pub(super) is_first: bool,
 }
 

@@ -16,10 +16,10 @@ const PIECE: usize = 512 * 1024;
 /// Rows of B that are added at once: the sums are fetched and stored once for all.
 const TOGETHER: usize = 4;
 
-/// Columns in a piece are a multiple of this, for whole vectors of any CPU.
+/// Columns in a piece are a multiple of this, so that they fill vectors on any CPU.
 const COLUMNS: usize = 64;
 
-/// Where A has few rows: the rows of B, each times a value of A, are added up.
+/// For an A with few rows: adds up the rows of B, each times a value of A.
 pub(super) fn few_rows(product: Product<'_>, out: &mut [f32], on_pool: bool) {
     let Product { a, b, k, n } = product;
     let columns = match on_pool {
@@ -39,7 +39,7 @@ pub(super) fn few_rows(product: Product<'_>, out: &mut [f32], on_pool: bool) {
     }
 }
 
-/// Where B has few columns: each row of A times each of them.
+/// For a B with few columns: multiplies each row of A with each of them.
 pub(super) fn few_columns(product: Product<'_>, out: &mut [f32], on_pool: bool) {
     let Product { a, b, k, n } = product;
     with_room(k * n, |columns| {

@@ -21,8 +21,8 @@ const WORDS: usize = BINS / 2;
 /// w = 16.
 const SEGMENT: u32 = 64;
 
-/// Rows where there are too few pixels to fill a device with units of [`SEGMENT`]:
-/// a third more updates at w = 16, by four times as many units. A grid must hold them.
+/// Rows if there are too few pixels to fill a device with units of [`SEGMENT`]: a third more
+/// updates at w = 16, by four times as many units. A grid must hold them.
 const SHORT_SEGMENT: u32 = 16;
 
 /// Pixels from which on a unit takes [`SEGMENT`] rows: 64 Ki units.
@@ -49,8 +49,8 @@ fn count_of(word: u32, shift: u32) -> u32 {
 
 #[cube]
 pub(crate) fn bin_of(value: f32) -> u32 {
-    // A NaN fails both comparisons' complement: max first sends it to 0 where
-    // the device's max ignores NaN; elsewhere the bin is unspecified but in range.
+    // A NaN fails both comparisons' complement: max first sends it to 0 if the device's max ignores
+    // NaN; elsewhere the bin is unspecified but in range.
     let scaled = f32::max(value * 256.0f32, 0.0f32);
     u32::min(u32::cast_from(f32::min(scaled, 255.0f32)), 255u32)
 }
@@ -187,8 +187,8 @@ fn masked_rows(height: usize, binned: bool) -> usize {
 }
 
 impl PixelEntropy {
-    /// What is tunable of it on a device, for images of that shape; nothing where the
-    /// histograms do not fit.
+    /// Returns the tunables on a device, for images of that shape; none if the histograms do not
+    /// fit.
     pub(crate) fn tunables(
         gpu: &Gpu,
         [batch, height, width]: [usize; 3],
@@ -196,7 +196,7 @@ impl PixelEntropy {
     ) -> Vec<Tunable> {
         let words = gpu.shared_memory_bytes() / (4 * WORDS);
         let most = u32::try_from(words.min(64)).unwrap_or(0);
-        // Of whole words of masks.
+        // Consists of complete words of masks.
         let most = if binned { most - most % COLUMNS } else { most };
         if most == 0 {
             return Vec::new();

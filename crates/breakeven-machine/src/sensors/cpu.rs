@@ -73,8 +73,8 @@ impl CpuSensors {
         reading
     }
 
-    /// Whether a core was slowed for its heat since the previous reading, by the counters
-    /// of Intel's thermal interrupts; none where there are none.
+    /// Whether a core was throttled for its heat since the previous reading, by the counters of
+    /// Intel's thermal interrupts; none if there are none.
     fn limits(&mut self, root: &Path) -> Option<Vec<ClockLimit>> {
         let cpus = entries(root.join("sys/devices/system/cpu"));
         let counts = cpus.iter().flat_map(|cpu| {
@@ -90,8 +90,8 @@ impl CpuSensors {
     }
 }
 
-/// The clock of a core by `cpufreq`, Hz: what runs, not what was asked for, where the
-/// driver tells.
+/// The actual clock of a core by `cpufreq`, Hz, rather than the requested one, if the driver
+/// reports it.
 fn clock(root: &Path, core: u32) -> Option<f64> {
     let folder = root.join(format!("sys/devices/system/cpu/cpu{core}/cpufreq"));
     let file = |file: &str| scaled(folder.join(file), 1e-3);

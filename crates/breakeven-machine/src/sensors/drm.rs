@@ -139,10 +139,10 @@ fn level_hz(line: &str) -> Option<f64> {
     mhz.is_finite().then_some(mhz * 1e6)
 }
 
-/// What `gpu_metrics` says of limits. Its first four bytes are its length and version
-/// (`struct metrics_table_header`, `drivers/gpu/drm/amd/include/kgd_pp_interface.h`).
-/// Versions 1.1 to 1.3 (cards) have a word of reasons that depend on the chip, and 1.3 one
-/// that does not; other versions tell nothing here.
+/// Reads the limits from `gpu_metrics`. Its first four bytes are its length and version (`struct
+/// metrics_table_header`, `drivers/gpu/drm/amd/include/kgd_pp_interface.h`). Versions 1.1 to 1.3
+/// (cards) have a word of reasons that depend on the chip, and 1.3 one that does not; other
+/// versions have no reasons.
 fn amd_limits(metrics: &[u8]) -> Option<Vec<ClockLimit>> {
     // Behind the fields of 1.2 and the firmware's time stamp, the voltages and their
     // padding of 1.3.

@@ -14,7 +14,7 @@ use super::rapl::Rapl;
 use super::{GpuReading, GpuState, Sensors};
 use crate::Fact;
 
-/// How often power is read where a device has no energy counter.
+/// How often power is read if a device has no energy counter.
 const POWER_EVERY: Duration = Duration::from_millis(100);
 
 /// Power that was not read for this long says nothing about the energy in between.
@@ -82,8 +82,8 @@ impl fmt::Display for EnergyMethod {
 pub struct EnergyCounter {
     /// Whose.
     pub domain: EnergyDomain,
-    /// Joules since [`EnergyMeter::start`], or why they are not known. A counter that
-    /// failed once is not known from then on: a part of its energy is missing.
+    /// Joules since [`EnergyMeter::start`], or why they are not known. A counter that failed once
+    /// is unknown from then on, because some of its energy is missing.
     pub joules: Result<f64, EnergyUnknown>,
     /// How they were measured.
     pub method: EnergyMethod,
@@ -91,7 +91,7 @@ pub struct EnergyCounter {
     pub covers: &'static str,
 }
 
-/// Counts the joules of the processors and of every GPU that tells.
+/// Counts the joules of the processors and of every GPU that reports energy or power.
 ///
 /// The figures are a device's, not a process's: what else ran there is in them. A thread
 /// reads the counters often enough that none goes round unseen; it ends with the meter.
@@ -147,7 +147,7 @@ impl EnergyMeter {
         let state = Arc::new(Mutex::new(state));
         if let Some(every) = every {
             let weak = Arc::downgrade(&state);
-            // Without it long pauses between readings are told as errors.
+            // Without it long pauses between readings are reported as errors.
             let _ = thread::Builder::new()
                 .name("breakeven-energy".to_owned())
                 .spawn(move || keep_reading(&weak, every));
@@ -215,8 +215,8 @@ impl State {
     }
 }
 
-/// What the reading tells of energy: a counter, J, or the power, W.
-fn told(reading: &GpuReading) -> Option<(EnergyMethod, f64)> {
+/// The reading's energy: a counter, J, or the power, W.
+fn reported(reading: &GpuReading) -> Option<(EnergyMethod, f64)> {
     let counter = reading.energy_joules.get();
     let counter = counter.map(|joules| (EnergyMethod::Counter, joules));
     counter.or_else(|| Some((EnergyMethod::Power, reading.power_watts.get()?)))
@@ -225,11 +225,13 @@ fn told(reading: &GpuReading) -> Option<(EnergyMethod, f64)> {
 impl Gpu {
     fn new(pci: String, reading: &GpuReading, now: Instant) -> Self {
         let domain = EnergyDomain::Gpu { pci: pci.clone() };
-        let told = told(reading);
-        let (method, value) = told.unwrap_or((EnergyMethod::Power, 0.0));
+        let reported = reported(reading);
+        let (method, value) = reported.unwrap_or((EnergyMethod::Power, 0.0));
         let counter = EnergyCounter {
             domain,
-            joules: told.map(|_| 0.0).ok_or(EnergyUnknown::Untold { pci }),
+            joules: reported
+                .map(|_| 0.0)
+                .ok_or(EnergyUnknown::Unreported { pci }),
             method,
             covers: "card",
         };
@@ -244,8 +246,8 @@ impl Gpu {
         };
         let (last, at) = self.last;
         let passed = now - at;
-        let told = told(reading).filter(|(method, _)| *method == self.counter.method);
-        let spent = match (reading.state, told) {
+        let reported = reported(reading).filter(|(method, _)| *method == self.counter.method);
+        let spent = match (reading.state, reported) {
             (GpuState::Current, Some((_, value))) => {
                 self.last = (value, now);
                 match counts {
@@ -279,30 +281,30 @@ const LEAST_IDLE: Duration = Duration::from_millis(200);
 pub struct IdlePower {
     /// Per device, W, or why that is not known.
     pub watts: Vec<(EnergyDomain, Result<f64, EnergyUnknown>)>,
-    /// Over how long; no time where no device tells.
+    /// The measured time; zero if no device reports energy.
     pub over: Duration,
 }
 
 impl IdlePower {
-    /// What a device drew, W, or why that is not known; none where nothing counts it.
+    /// Returns a device's power, W, or why it is not known; none if nothing counts it.
     pub fn of(&self, domain: &EnergyDomain) -> Option<&Result<f64, EnergyUnknown>> {
         let found = self.watts.iter().find(|(known, _)| known == domain);
         found.map(|(_, watts)| watts)
     }
 }
 
-/// The least time between two readings of these counters whose difference is mostly what was
-/// spent: 10 ms of the processors' alone, one second where a GPU's driver tells. None where
-/// no counter tells.
+/// Returns the least time between two readings for which their difference is mostly real
+/// consumption: 10 ms for the processors alone, one second if a GPU's driver reports power. None
+/// without a counter.
 pub fn least_time<'c>(counters: impl IntoIterator<Item = &'c EnergyCounter>) -> Option<Duration> {
-    let told = (counters.into_iter()).filter(|counter| counter.joules.is_ok());
-    let resolution = told.map(|counter| counter.method.resolution()).max();
+    let known = (counters.into_iter()).filter(|counter| counter.joules.is_ok());
+    let resolution = known.map(|counter| counter.method.resolution()).max();
     resolution.map(|resolution: Duration| READINGS * resolution)
 }
 
 impl EnergyMeter {
-    /// Waits for a while, and says what each device drew meanwhile: 0.2 s, or a second where
-    /// a GPU's driver tells, or not at all where nothing does.
+    /// Measures the power of each device for 0.2 s, for a second if a GPU's driver reports power,
+    /// or not at all if nothing does.
     pub fn measure_idle(&self) -> IdlePower {
         let (before, began) = (self.read(), Instant::now());
         let least = least_time(&before);
@@ -323,7 +325,7 @@ impl EnergyMeter {
     }
 }
 
-/// The joules of a device by these counters, where they are known.
+/// Returns the joules of a device by these counters, if they are known.
 pub fn joules_of(counters: &[EnergyCounter], domain: &EnergyDomain) -> Option<f64> {
     let counter = counters.iter().find(|counter| counter.domain == *domain)?;
     counter.joules.as_ref().ok().copied()
@@ -362,12 +364,12 @@ pub enum EnergyUnknown {
         /// The file.
         path: PathBuf,
     },
-    /// No driver here tells of the GPU.
+    /// No driver here reports the GPU.
     #[error("nothing counts it here (NVML does for NVIDIA's GPUs, sysfs for AMD's and Intel's)")]
     NoDriver,
-    /// The GPU's driver tells neither energy nor power.
-    #[error("the driver of the GPU at {pci} tells neither its energy nor its power")]
-    Untold {
+    /// The GPU's driver reports neither energy nor power.
+    #[error("the driver of the GPU at {pci} reports neither its energy nor its power")]
+    Unreported {
         /// Its address.
         pci: String,
     },

@@ -1,13 +1,13 @@
-//! What the machine's sensors say now: use, memory, temperature, power, energy, clocks
-//! and why they are limited, of the CPU and of every GPU whose driver tells.
+//! Reads the machine's sensors: use, memory, temperature, power, energy, clocks and why they are
+//! limited, of the CPU and of every GPU whose driver reports them.
 //!
-//! [`Sensors::read`] takes one [`Reading`] after the other. On Linux the CPU is read from
-//! `/proc`, `hwmon`, `cpufreq` and the power-capping interface (RAPL); NVIDIA's GPUs
-//! through NVML, AMD's and Intel's from `sysfs`. Elsewhere NVML is all there is. What
-//! nothing tells is [`Fact::Unknown`], never zero. A driver that hangs costs its GPU's
-//! figures, not the reader ([`GpuState::Silent`]).
+//! [`Sensors::read`] takes one [`Reading`] after the other. On Linux the CPU is read from `/proc`,
+//! `hwmon`, `cpufreq` and the power-capping interface (RAPL); NVIDIA's GPUs through NVML, AMD's and
+//! Intel's from `sysfs`. Elsewhere there is only NVML. A value that nothing reports is
+//! [`Fact::Unknown`], never zero. A driver that hangs costs its GPU's figures, not the reader
+//! ([`GpuState::Silent`]).
 //!
-//! [`EnergyMeter`] counts joules per device, and says what it needs where it cannot.
+//! [`EnergyMeter`] counts joules per device, and states what it needs if it cannot.
 
 mod cpu;
 mod drm;
@@ -51,8 +51,8 @@ pub struct Sensors {
 }
 
 impl Sensors {
-    /// Finds the sensors. Reads directories and asks for NVML's library; starts one
-    /// thread where there is one.
+    /// Finds the sensors. Reads directories and looks for NVML's library; starts one thread if it
+    /// exists.
     pub fn open() -> Self {
         Self::at(Path::new("/"), nvml::Watched::start(), DRIVER_PATIENCE)
     }
@@ -74,8 +74,8 @@ impl Sensors {
         }
     }
 
-    /// Reads all sensors but the processes on the GPUs. Some milliseconds at most, and
-    /// [`DRIVER_PATIENCE`] where NVML does not answer.
+    /// Reads all sensors except the processes on the GPUs. Takes at most some milliseconds, and
+    /// [`DRIVER_PATIENCE`] if NVML does not answer.
     pub fn read(&mut self) -> Reading {
         let at = Instant::now();
         let interval = self.last.replace(at).map(|last| at - last);

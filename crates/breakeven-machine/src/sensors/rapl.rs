@@ -11,9 +11,8 @@ use super::EnergyUnknown;
 use crate::Fact;
 use crate::linux::{entries, hwmon, name, number, text};
 
-/// No package is assumed to draw more than this, W: the sockets of 2025 are limited to
-/// 500 W. A counter that could have gone round more than once since it was read tells
-/// nothing.
+/// Largest assumed power of a package, W: the sockets of 2025 are limited to 500 W. If a counter
+/// could have wrapped more than once since the last reading, its value is unknown.
 const MOST_WATTS: f64 = 1_000.0;
 
 /// A counter of microjoules that goes round.
@@ -67,9 +66,9 @@ impl Rapl {
     pub(crate) fn open(root: &Path) -> Self {
         let mut zones = entries(root.join("sys/class/powercap"));
         let kind = |zone: &PathBuf| text(zone.join("name")).unwrap_or_default();
-        // Packages, and memory, which is not a part of its package. `core` and `uncore`
-        // are parts; `psys` is the whole machine. The same counters are shown by the
-        // register (intel-rapl) and by memory (intel-rapl-mmio).
+        // Packages, and memory, which is not included in its package. `core` and `uncore` are
+        // included; `psys` is the complete machine. The register (intel-rapl) and memory
+        // (intel-rapl-mmio) show the same counters.
         zones.retain(|zone| {
             let is_counted = kind(zone).starts_with("package") || kind(zone) == "dram";
             name(zone).starts_with("intel-rapl:") && is_counted

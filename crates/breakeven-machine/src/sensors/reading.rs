@@ -15,7 +15,7 @@ pub struct Reading {
     pub at: Instant,
     /// The processors and the memory.
     pub cpu: CpuReading,
-    /// The GPUs whose driver tells; NVIDIA's first.
+    /// The GPUs whose driver reports readings; NVIDIA's first.
     pub gpus: Vec<GpuReading>,
     /// For how long NVML's library has not answered, s; none while it does.
     pub nvml_silent_s: Option<f64>,
@@ -42,13 +42,13 @@ pub struct CpuReading {
     pub temperature_celsius: Fact<f64>,
     /// Power of all packages and their memory since the previous reading, W (RAPL).
     pub power_watts: Fact<f64>,
-    /// Why clocks were lowered since the previous reading; empty where the counters of
-    /// `thermal_throttle` did not move.
+    /// Why clocks were lowered since the previous reading; empty if the counters of
+    /// `thermal_throttle` did not change.
     pub limits: Fact<Vec<ClockLimit>>,
 }
 
 impl CpuReading {
-    /// The mean clock of the cores that tell theirs, Hz.
+    /// The mean clock of the cores that report theirs, Hz.
     pub fn clock_hz(&self) -> Fact<f64> {
         let clocks = || self.cores.iter().filter_map(|core| core.clock_hz.get());
         let count = clocks().count();
@@ -75,7 +75,7 @@ pub struct GpuReading {
     /// Name, address, use, memory and temperature.
     #[serde(flatten)]
     pub load: GpuLoad,
-    /// What told.
+    /// The source of the reading.
     pub source: Source,
     /// Whether the figures are of now.
     pub state: GpuState,
@@ -96,8 +96,8 @@ pub struct GpuReading {
     pub memory_clock_hz: Fact<f64>,
     /// Why clocks are below the highest; empty: nothing limits them.
     pub limits: Fact<Vec<ClockLimit>>,
-    /// Processes that use it ([`super::Sensors::add_processes`] fills what the driver
-    /// does not tell).
+    /// Processes that use it ([`super::Sensors::add_processes`] adds what the driver does not
+    /// report).
     pub processes: Fact<Vec<GpuProcess>>,
 }
 
@@ -111,7 +111,7 @@ impl GpuReading {
     }
 }
 
-/// Where a GPU's figures come from.
+/// The source of a GPU's figures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -171,7 +171,7 @@ pub struct GpuProcess {
 pub enum ClockLimit {
     /// Nothing runs.
     Idle,
-    /// Somebody set a lower clock.
+    /// A lower clock was set.
     Setting,
     /// The limit of power or of current.
     Power,

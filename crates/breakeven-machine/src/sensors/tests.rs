@@ -1,4 +1,4 @@
-//! Machines as trees of files: what each of them tells.
+//! Machines as trees of files: the readings of each.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::rapl::Rapl;
 use super::*;
 
-/// Writes files, `path = text` a line; ` | ` parts the lines of a text.
+/// Writes files, `path = text` a line; ` | ` separates the lines of a text.
 pub(crate) fn write(root: &Path, files: &str) {
     for line in files.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let (path, text) = line.split_once(" =").expect("path = text");
@@ -133,7 +133,7 @@ fn counters_that_go_round_are_counted_on() {
 }
 
 #[test]
-fn a_counter_that_may_have_gone_round_twice_tells_nothing_once() {
+fn a_counter_that_may_have_gone_round_twice_shows_nothing_once() {
     let root = tree(&rapl(5, 5));
     let mut counters = Rapl::open(root.path());
     let start = Instant::now();

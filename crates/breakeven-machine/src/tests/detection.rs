@@ -38,7 +38,7 @@ impl Report {
     }
 }
 
-/// The child's part; does nothing when it is run as a test.
+/// The child process; does nothing when it is run as a test.
 #[test]
 fn report() {
     if std::env::var_os(CHILD).is_none() {

@@ -1,5 +1,5 @@
-//! NVML as drivers may be: whole, old, hanging, lying, gone. The library is found
-//! through the environment of a process, so each case is a child process.
+//! Drivers' NVML libraries: complete, old, hanging, lying, missing. The library is found through
+//! the environment of a process, so each case is a child process.
 
 #![allow(clippy::print_stdout, reason = "the child reports on stdout")]
 
@@ -52,7 +52,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 const CHILD: &str = "BREAKEVEN_SENSORS_TEST_CHILD";
 
-/// The child's part; does nothing when it is run as a test.
+/// The child process; does nothing when it is run as a test.
 #[test]
 fn child() {
     if std::env::var_os(CHILD).is_none() {
@@ -77,7 +77,7 @@ fn child() {
     );
     for counter in meter.read() {
         let joules = match counter.joules {
-            // Power over a time that nobody knows.
+            // Power over an unknown time.
             Ok(_) if counter.method == EnergyMethod::Power => "some".to_owned(),
             Ok(joules) => joules.to_string(),
             Err(error) => error.to_string(),
@@ -178,12 +178,12 @@ fn drivers() {
         "falls off the bus",
         "refuses",
     ];
-    let mut told = String::new();
+    let mut report = String::new();
     for way in ways {
         let Some(said) = with_driver(way) else {
             return;
         };
-        writeln!(told, "== a driver that {way}\n{said}").expect("a text");
+        writeln!(report, "== a driver that {way}\n{said}").expect("a text");
     }
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(report);
 }

@@ -1,4 +1,4 @@
-//! What became of an objective, in sentences.
+//! Describes the outcome of an objective in sentences.
 
 use breakeven_profile::unit;
 
@@ -8,7 +8,7 @@ use super::prices::Prices;
 use super::rule::Stage;
 
 impl Aim {
-    /// What a candidate takes of a resource: `12.3 J`, `0.0123 EUR`.
+    /// Formats what a candidate uses of a resource: `12.3 J`, `0.0123 EUR`.
     pub fn spent(&self, candidate: &Candidate, resource: Resource) -> Option<String> {
         let spent = candidate.spent(resource)?;
         Some(match (resource, &self.currency) {
@@ -19,8 +19,8 @@ impl Aim {
 }
 
 impl Decision {
-    /// What the choice takes, by how much that is less than the next one, and what would
-    /// not be done in time; none where the choice was made by time alone.
+    /// Describes what the choice uses, how much less that is than the next candidate, and which
+    /// candidates would be late. None if the choice was made by time alone.
     pub(super) fn least_of(&self, chosen: &Candidate) -> Option<Vec<String>> {
         let aim = self.aim.as_deref()?;
         let resource = aim.objective.resource()?;
@@ -67,7 +67,7 @@ impl Decision {
         Some(std::iter::once(sentence).chain(late).collect())
     }
 
-    /// Why the objective did not decide, where it did not.
+    /// Explains why the objective did not decide, if it did not.
     pub(super) fn unweighed(&self) -> Option<String> {
         let aim = self.aim.as_deref()?;
         let resource = aim.objective.resource()?;
@@ -77,11 +77,11 @@ impl Decision {
                 let within = aim.objective.within().unwrap_or_default();
                 let within = unit::time(within.as_nanos() as f64);
                 let taken = match self.keeps_parts() {
-                    true => "a split is tried that may be",
-                    false => "the fastest is taken",
+                    true => "an untried split is chosen that may be in time",
+                    false => "the fastest is chosen",
                 };
                 Some(format!(
-                    "no choice is sure to be done within {within}: {taken}"
+                    "no choice is certain to end within {within}: {taken}"
                 ))
             }
             Outcome::Unweighed if !self.ruling.facts.has_gpu => {

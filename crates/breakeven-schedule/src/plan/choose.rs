@@ -1,7 +1,6 @@
-//! The decision: by the rule where nothing was measured, by the cost model
-//! where both devices were.
+//! Decides where a batch runs: by the cost model if both devices were measured, else by the rule.
 //!
-//! `forecast` has the times, `weigh` what an objective makes of them, `tuning` the constants.
+//! `forecast` predicts the times, `weigh` applies an objective to them, `tuning` has the constants.
 
 use std::sync::Arc;
 
@@ -20,32 +19,31 @@ use crate::WorkloadProfile;
 use crate::error::Error;
 use crate::whole;
 
-/// Who asks for a decision, and for which.
+/// Who asks for a decision, and with which goal.
 #[derive(Debug, Clone, Copy)]
 pub struct Query<'a> {
-    /// Auto where it is left to the decision.
+    /// The requested strategy; Auto leaves it to the decision.
     pub strategy: ExecutionStrategy,
-    /// Who asked for another one.
+    /// Who requested a strategy other than Auto.
     pub basis: Basis,
     /// What Auto minimises.
     pub goal: Goal<'a>,
-    /// The constants by which it is decided.
+    /// The constants of the decision.
     pub tuning: &'static Tuning,
 }
 
-/// Decides where a batch is done soonest. Pure: what it knows of the machine and of the
-/// costs is what it is given.
+/// Decides where a batch ends soonest. Pure: it knows the machine and the costs only from its
+/// arguments.
 ///
 /// - No GPU, or sequential tasks: the CPU, whatever was measured.
-/// - The CPU and a GPU measured: the model's best, or a device's chance to show that
-///   it became better.
-/// - Else the rule; from its stage 4 on the answer is only where to begin
-///   ([`Decision::measures_all`]).
+/// - The CPU and a GPU measured: the model's best, or a trial of a device that may have become
+///   faster.
+/// - Else the rule; from stage 4 on its answer is only the start ([`Decision::measures_all`]).
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Invalid`](breakeven_types::ErrorKind::Invalid) for a workload or
-/// heuristics that no decision can be made from.
+/// [`ErrorKind::Invalid`](breakeven_types::ErrorKind::Invalid) for a workload or heuristics from
+/// which no decision can be made.
 pub fn decide(
     workload: &WorkloadProfile,
     machine: &Machine,
@@ -55,15 +53,15 @@ pub fn decide(
     decide_by(Goal::default(), workload, machine, heuristics, costs)
 }
 
-/// Decides where a batch is done with the least of what the goal counts.
+/// Decides which choice uses least of what the goal counts.
 ///
-/// Where the times of the CPU and of a GPU are not both known, nothing is weighed, and
-/// the answer is that of [`decide`]: [`Aim`] says so.
+/// If the times of the CPU and of a GPU are not both known, nothing is weighed: the answer is that
+/// of [`decide`], and [`Aim`] says so.
 ///
 /// # Errors
 ///
-/// As [`decide`], and [`ErrorKind::Unmeasured`](breakeven_types::ErrorKind::Unmeasured) where the
-/// goal counts what is not known of a device: its power, or its price.
+/// As [`decide`], and [`ErrorKind::Unmeasured`](breakeven_types::ErrorKind::Unmeasured) if the goal
+/// needs the power or the price of a device and it is not known.
 pub fn decide_by(
     goal: Goal<'_>,
     workload: &WorkloadProfile,
@@ -77,7 +75,7 @@ pub fn decide_by(
     if !is_rule || decision.strategy == ExecutionStrategy::CpuOnly {
         return Ok(decision);
     }
-    // The rule is about GPUs that are faster than a CPU: of software a time must say that.
+    // The rule assumes GPUs that are faster than a CPU; a software GPU needs a measured time.
     let has_time = |at: usize| costs.gpus.get(at).is_some_and(|gpu| gpu.cost.is_some());
     let (without, left_out) = machine.without_software(has_time);
     if left_out.is_empty() {
@@ -141,7 +139,7 @@ fn freely(
                 explore(&mut decision, cpu, costs, tasks, weighing.as_ref(), tuning);
             }
         }
-        // Too small to try a GPU at once, but not for ever.
+        // The batch is too small to try a GPU at once, but a GPU is tried eventually.
         Some(cpu) if ruling.stage == Stage::Small => {
             let run_ns = cpu.predict_ns(tasks as u64);
             let due =
@@ -160,7 +158,7 @@ fn freely(
     Ok(decision)
 }
 
-/// The orders of a decision by the cost model.
+/// Returns the orders of a decision by the cost model.
 fn orders_of_model(
     decision: &Decision,
     costs: &OperationCosts,
@@ -168,7 +166,7 @@ fn orders_of_model(
     tuning: &Tuning,
 ) -> Orders {
     let gpus = costs.gpus.len();
-    // A device that helps takes what the choice of an objective saves.
+    // A device that helps unasked would use up what an objective saves.
     let is_aimed = decision.is_least() || decision.keeps_parts();
     let is_shared = match decision.strategy {
         ExecutionStrategy::Hybrid { .. } => !decision.keeps_parts(),
@@ -182,7 +180,7 @@ fn orders_of_model(
     }
 }
 
-/// True if devices hinder each other so much that sharing makes the choice slower.
+/// Returns true if devices hinder each other so much that sharing makes the choice slower.
 fn sharing_hinders(decision: &Decision, costs: &OperationCosts) -> bool {
     let [_, _, split] = &decision.candidates;
     let times = split.predicted_ns.zip(decision.predicted_ns());
@@ -190,19 +188,19 @@ fn sharing_hinders(decision: &Decision, costs: &OperationCosts) -> bool {
         && times.is_some_and(|(split, chosen)| split > chosen)
 }
 
-/// True if the CPU could help should a prediction without any measurement be wrong.
+/// Returns true if the CPU could help if an unmeasured prediction turns out wrong.
 fn cpu_could_help(decision: &Decision, tuning: &Tuning) -> bool {
     let [cpu, gpu, _] = &decision.candidates;
     let is_stated = cpu.evidence.min(gpu.evidence) == Evidence::Heuristic;
     let times = cpu.predicted_ns.zip(gpu.predicted_ns);
-    // Of a ratio of two such times.
+    // The ratio of two such times can be off by the square.
     let most_off = tuning.most_off * tuning.most_off;
     is_stated && times.is_some_and(|(cpu, gpu)| cpu <= most_off * gpu)
 }
 
-/// True if a GPU could help should the CPU be slower than predicted. One measured in launches
-/// of one size only would have to grow them at the batch's cost: it helps only if the CPU's
-/// cost, too, is known from tasks of another size only.
+/// Returns true if a GPU could help if the CPU is slower than predicted. A GPU that was measured
+/// only in launches of one size would have to grow its launches at the batch's cost. So it helps
+/// only if the CPU's cost, too, is known only from tasks of another size.
 fn gpu_could_help(
     decision: &Decision,
     costs: &OperationCosts,
@@ -215,15 +213,15 @@ fn gpu_could_help(
     let Some(cpu_ns) = predicted_ns.filter(|_| !sharing_hinders(decision, costs)) else {
         return false;
     };
-    let is_told = |gpu: &Cost| gpu.scale != 1.0 || tells_sizes(gpu, tasks);
+    let is_known = |gpu: &Cost| gpu.scale != 1.0 || knows_sizes(gpu, tasks);
     let known = costs.gpus.iter().filter_map(|gpu| gpu.cost);
     known
-        .filter(is_told)
+        .filter(is_known)
         .any(|gpu| gpu.predict_ns(1) <= 2.0 * cpu_ns)
 }
 
-/// A decision that was not left to be made: what the rule and the model say is
-/// there to compare with.
+/// Builds a decision whose strategy was requested. The rule and the model are evaluated for
+/// comparison.
 ///
 /// # Errors
 ///
@@ -245,7 +243,7 @@ pub fn decide_for(
     decide_tuned(query, workload, machine, heuristics, costs)
 }
 
-/// The same for a goal, and with other constants.
+/// As [`decide_for`], for a goal and with other constants.
 ///
 /// # Errors
 ///
@@ -264,7 +262,7 @@ pub fn decide_tuned(
         goal,
     } = query;
     strategy.check()?;
-    // Where nothing is left to be decided, nothing is weighed.
+    // If the strategy is fixed, nothing is weighed.
     let goal = match strategy {
         ExecutionStrategy::Auto => goal,
         _ => Goal::default(),
@@ -282,9 +280,9 @@ pub fn decide_tuned(
     Ok(decision)
 }
 
-/// Tasks of a first launch on a GPU: few where nothing is known of it, and where
-/// all that is known is one size, twice as many, to tell what a launch
-/// costs from what its tasks do.
+/// Returns the number of tasks in a first launch on a GPU: few if nothing is known of the GPU. If
+/// launches of only one size are known, twice that size, to separate the launch cost from the time
+/// per task.
 pub(crate) fn probe_tasks(tasks: usize, gpu: Option<&Cost>, tuning: &Tuning) -> usize {
     match gpu {
         Some(gpu) if gpu.fewest == gpu.most => {
@@ -295,13 +293,12 @@ pub(crate) fn probe_tasks(tasks: usize, gpu: Option<&Cost>, tuning: &Tuning) -> 
     }
 }
 
-/// True where launches of two sizes were seen, or a larger one than was seen
-/// cannot be.
-fn tells_sizes(cost: &Cost, tasks: u64) -> bool {
-    cost.tells_fixed() || 2.0 * cost.most_alike() > tasks as f64
+/// Returns true if launches of two sizes were observed, or if this batch cannot have a larger one.
+fn knows_sizes(cost: &Cost, tasks: u64) -> bool {
+    cost.is_fixed_known() || 2.0 * cost.most_alike() > tasks as f64
 }
 
-/// What a decision says of its goal before anything was weighed; none for time alone.
+/// Returns what a decision reports about its goal before anything was weighed; none for time alone.
 fn aim(goal: Goal<'_>) -> Option<Box<Aim>> {
     (goal.objective != Objective::Time).then(|| {
         Box::new(Aim {
@@ -313,9 +310,9 @@ fn aim(goal: Goal<'_>) -> Option<Box<Aim>> {
     })
 }
 
-/// Gives a device that the choice leaves out its chance, where trying it costs
-/// less than the budget that the time without it has earned, or little is known
-/// of it and the try makes the run longer by half at the most.
+/// Tries a device that the choice leaves out, if the trial costs less than the budget earned by the
+/// time without it. Also if little is known of the device and the trial makes the run at most half
+/// as long again.
 fn explore(
     decision: &mut Decision,
     cpu: &Cost,
@@ -324,7 +321,7 @@ fn explore(
     weighing: Option<&Weighing<'_>>,
     tuning: &Tuning,
 ) {
-    // What is made from rates, of this machine or another, has no run to spend.
+    // A prediction from rates, of this machine or another, has no measured run to spend.
     let is_measured = |chosen: &&Candidate| chosen.evidence > Evidence::Heuristic;
     let Some(chosen) = decision.chosen().filter(is_measured) else {
         return;
@@ -332,11 +329,11 @@ fn explore(
     let Some(run_ns) = chosen.predicted_ns else {
         return;
     };
-    // Where the deadline is lost anyway, time is all that a try costs.
+    // If the deadline is missed anyway, a trial costs only time.
     let weighing = weighing.filter(|weighing| !weighing.is_late(run_ns));
     let is_due = |excess: f64, is_known: bool, absence: Absence| {
         let Absence { since_ns, tries } = absence;
-        // Each try that cost something and changed nothing makes the next one wait longer.
+        // Each trial that cost something and changed nothing lengthens the wait before the next.
         let doublings = if excess > 0.0 {
             tries.min(tuning.most_doublings)
         } else {
@@ -352,14 +349,14 @@ fn explore(
         let is_new = !is_known && tries == 0;
         is_cheap || (is_new && since_ns > 0.0 && excess <= 0.5 * run_ns)
     };
-    // What a try of so many tasks costs: time, or as much time as costs what the objective
-    // counts; none for one that may be late.
+    // Cost of trying `tasks` tasks: time, or the equivalent time of what the objective counts; none
+    // if the trial may be late.
     let counted = |gpu, tasks, try_ns: f64, by_time: f64| match weighing {
         None => Some(by_time),
         Some(weighing) => Some(run_ns * weighing.excess(chosen, gpu, tasks, try_ns)?),
     };
-    // A device that has a part of the choice was not left out, unless that part came to
-    // nothing in the end.
+    // A device with a share of the choice was not left out, unless that share was rounded to
+    // nothing.
     let (uses_cpu, uses_gpus) = match decision.strategy {
         ExecutionStrategy::CpuOnly => (true, false),
         ExecutionStrategy::GpuOnly => (false, true),
@@ -371,17 +368,18 @@ fn explore(
         if is_used && (!had_none || decision.strategy == ExecutionStrategy::GpuOnly) {
             continue;
         }
-        // Workers take back in time what lasts too long there.
+        // Workers take back tasks that run too long there.
         let most = (tuning.alike - 1.0) * cpu.predict_ns(tasks as u64);
         let mut probe = probe_tasks(tasks, gpu.cost.as_ref(), tuning);
         let (mut is_known, mut try_ns) = (true, run_ns + most);
         if let Some(cost) = gpu.cost {
-            // What ends with the others costs no time, and half the tasks tell about as much.
+            // A trial that ends with the rest of the batch costs no time, and half the tasks show
+            // about as much.
             let ends = whole((run_ns - cost.fixed_ns) / cost.per_task_ns.max(f64::MIN_POSITIVE));
             if weighing.is_none() && ends >= probe.div_ceil(2) {
                 probe = probe.min(ends);
             }
-            is_known = tells_sizes(&cost, tasks as u64);
+            is_known = knows_sizes(&cost, tasks as u64);
             try_ns = cost.predict_ns(probe as u64);
         }
         let hinders_ns = try_ns * (1.0 - cpu.beside.recip());
@@ -395,7 +393,7 @@ fn explore(
             return;
         }
     }
-    // One task is one worker's alone; of tasks that differ it may be a dear one.
+    // One task runs on one worker; if tasks differ, it may be an expensive one.
     let try_ns =
         cpu.predict_ns(1) * (cpu.at_once as f64).powf(Shape::tail_of(costs.shape.as_ref()));
     let excess = (try_ns - run_ns).max(0.0);
@@ -415,8 +413,8 @@ fn explore(
     }
 }
 
-/// True if the one GPU of a split, alone, could be faster than it if pieces of the batch
-/// overlapped there, which only a batch of its own shows, and never did.
+/// Returns true if the one GPU of a split could be faster alone because pieces of the batch overlap
+/// there. Only a batch that runs on that GPU alone can show the overlap, and none did yet.
 fn could_overlap(
     decision: &Decision,
     costs: &OperationCosts,
@@ -433,23 +431,23 @@ fn could_overlap(
         return false;
     };
     let repeats = |shape: &Arc<Shape>| shape.repeats(tuning);
-    let could_tell = gpu.cost.is_some_and(|cost| cost.tells_fixed())
+    let could_show = gpu.cost.is_some_and(|cost| cost.is_fixed_known())
         && costs.shape.as_ref().is_some_and(repeats)
         && pieces(0.5 * alone_ns, further, tuning) == 2;
-    // Three phases that take equally long.
+    // Three phases of equal length.
     let best = Further {
-        is_told: true,
+        is_measured: true,
         bottleneck: Some(1.0 / 3.0),
         ..further
     };
-    could_tell
+    could_show
         && alone_ns - run_ns <= tuning.exploration_budget * costs.hindrance_absence.since_ns
         && alone_ns <= 1.5 * run_ns
         && in_pieces_ns(alone_ns, best, tuning) <= (1.0 - tuning.least_gain) * run_ns
 }
 
-/// Has the GPUs of a split wait so that the CPU shows how far they hinder it, and where they
-/// are known to, splits a batch again some time.
+/// Delays the GPUs of a split so that the CPU shows how far they hinder it. If they are known to
+/// hinder it, splits a batch again from time to time.
 fn watch_hindrance(
     decision: &mut Decision,
     cpu: &Cost,
@@ -464,7 +462,7 @@ fn watch_hindrance(
         .as_ref()
         .is_some_and(|shape| shape.is_even(tuning));
     let is_split = matches!(decision.strategy, ExecutionStrategy::Hybrid { .. });
-    // Before the first split in a row less is known of what it takes.
+    // Before the first split in a row, less is known about its time.
     let is_known = match is_split {
         true => costs.cpu_absence.since_ns <= 0.0,
         false => cpu.beside > 1.0,
@@ -473,10 +471,10 @@ fn watch_hindrance(
         return;
     };
     let parts: f64 = split.gpu_parts.iter().sum();
-    // Waves of the workers' tasks may end half a task worse.
+    // The last wave of the workers' tasks may end half a task later.
     let waits_ns = parts * alone_ns(cpu, split_ns, tuning) + worker_ns(cpu) / 2.0;
     let excess = (split_ns - run_ns).max(0.0) + waits_ns;
-    // Half as often as a device that was left out: what devices share hardly changes.
+    // Half as often as a device that was left out: hindrance hardly changes.
     let absence = costs.hindrance_absence;
     let since_ns = absence.since_ns / 2.0;
     let absence = Absence {
@@ -495,13 +493,13 @@ fn watch_hindrance(
     }
 }
 
-/// For how long GPUs wait where the CPU is to show what it takes alone, ns: a task of its
-/// workers is to end meanwhile.
+/// Returns how long GPUs wait while the CPU is measured alone, ns: long enough that a worker ends a
+/// task.
 fn alone_ns(cpu: &Cost, run_ns: f64, tuning: &Tuning) -> f64 {
     (tuning.worker_part * run_ns).max(1.1 * worker_ns(cpu))
 }
 
-/// What a task takes one worker beside GPUs, ns.
+/// Returns the time of a task on one worker while GPUs run, ns.
 fn worker_ns(cpu: &Cost) -> f64 {
     cpu.per_task_ns * cpu.beside * cpu.at_once as f64
 }
@@ -520,7 +518,7 @@ mod tests {
             fewest: 100,
             most: 4_000,
             scale: 1.0,
-            is_launch_told: false,
+            is_launch_stated: false,
             is_bound: false,
             observations: 10,
         }
@@ -558,10 +556,10 @@ mod tests {
         assert_eq!(unknown.strategy, ExecutionStrategy::GpuOnly);
         assert_eq!(unknown.basis, Basis::Exploration);
         assert_eq!(unknown.orders.cpu, Order::Nothing);
-        // Nothing overlaps: the split is better, and no batch is spent on that any more.
+        // Nothing overlaps: the split is better, and no further batch is spent on finding out.
         let serial = decided(Some(1.0));
         assert!(matches!(serial.strategy, ExecutionStrategy::Hybrid { .. }));
-        // Three equal phases overlap: the card alone is.
+        // Three equal phases overlap: the card alone is better.
         let overlaps = decided(Some(1.0 / 3.0));
         assert_eq!(overlaps.basis, Basis::Model);
         assert_eq!(overlaps.strategy, ExecutionStrategy::GpuOnly);

@@ -1,4 +1,4 @@
-//! What was decided and why: typed and small; text is made when it is asked for.
+//! A decision and its reasons. Typed and small; the text is made on request.
 
 use serde::Serialize;
 
@@ -15,23 +15,23 @@ pub enum Basis {
     /// The program set the strategy.
     #[serde(rename = "asked")]
     Program,
-    /// The operator did, by `BREAKEVEN_STRATEGY`.
+    /// The operator set it, by `BREAKEVEN_STRATEGY`.
     Operator,
     /// Auto stays on the GPU that the inputs are on.
     Resident,
-    /// Each stage of a chain has its place: [`Decision::placement`].
+    /// Each stage of a chain has its own device: [`Decision::placement`].
     Placed,
     /// A stage of the rule: nothing was measured.
     Rule(Stage),
     /// The cost model.
     Model,
-    /// The cost model, and a device that was not tried for long gets its chance.
+    /// The cost model, with a trial of a device that was left out for long.
     Exploration,
 }
 
 impl Basis {
-    /// Its word in profiles: `asked`, `operator`, `resident`, `placed`, `rule`, `model`
-    /// or `exploration`.
+    /// Returns its name in profiles: `asked`, `operator`, `resident`, `placed`, `rule`, `model` or
+    /// `exploration`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Program => "asked",
@@ -45,30 +45,29 @@ impl Basis {
     }
 }
 
-/// A way to run the batch, and how long it should take.
+/// A way to run the batch, and its predicted time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Candidate {
-    /// CpuOnly, GpuOnly or Hybrid, with the shares that would be best.
+    /// CpuOnly, GpuOnly or Hybrid, with the best shares.
     pub strategy: ExecutionStrategy,
-    /// Part of the tasks for each GPU, 0 to 1, in the machine's order; empty where no GPU
-    /// has one, or nothing is known of them.
+    /// Fraction of the tasks for each GPU, 0 to 1, in the machine's order. Empty if no GPU has a
+    /// share, or nothing is known of them.
     pub gpu_parts: Vec<f64>,
-    /// Time of the whole batch, ns; none where nothing is known.
+    /// Predicted time of the batch, ns; none if nothing is known.
     pub predicted_ns: Option<f64>,
-    /// What the prediction is made from.
+    /// What the prediction is based on.
     pub evidence: Evidence,
-    /// Energy that all devices draw in that time, J; none where it is not known, or
-    /// nobody asked for it.
+    /// Energy that all devices draw in that time, J; none if it is not known or was not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub energy_j: Option<f64>,
-    /// What the devices cost in that time, in the currency of the prices; none where it is
-    /// not known, or nobody asked for it.
+    /// Cost of the devices in that time, in the currency of the prices; none if it is not known or
+    /// was not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
 }
 
 impl Candidate {
-    /// What it takes of that resource.
+    /// Returns what it uses of a resource.
     pub fn spent(&self, resource: Resource) -> Option<f64> {
         match resource {
             Resource::Energy => self.energy_j,
@@ -77,92 +76,91 @@ impl Candidate {
     }
 }
 
-/// What a decision minimises beside time, and what came of it.
+/// What a decision minimises other than time, and the outcome.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Aim {
-    /// What was to be minimised.
+    /// The objective.
     pub objective: Objective,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// The split keeps its parts, whoever is done earlier: one side works until the
-    /// deadline.
+    /// The split keeps its shares, whichever device ends first: one side works until the deadline.
     pub keeps_parts: bool,
-    /// What costs are in; none without prices.
+    /// The currency of costs; none without prices.
     pub currency: Option<String>,
 }
 
-/// What came of an objective.
+/// The outcome of an objective.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The choice takes least, of those that are sure to be done in time.
+    /// The choice uses least, among the candidates that are certain to end in time.
     Least,
-    /// No choice is sure to be done in time: the fastest was chosen.
+    /// No candidate is certain to end in time: the fastest was chosen.
     Late,
-    /// Nothing was weighed: there is one device only, or the times of the CPU and of a GPU
-    /// are not both known.
+    /// Nothing was weighed: there is only one device, or the times of the CPU and of a GPU are not
+    /// both known.
     Unweighed,
-    /// The power of these devices at this operation was not measured yet: all work, and
+    /// The power of these devices during this operation is not measured yet: all devices work, and
     /// are measured.
     Measuring(Vec<String>),
 }
 
-/// A decision, with all that went into it.
+/// A decision, with everything it was based on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Decision {
     /// What to run; never Auto.
     pub strategy: ExecutionStrategy,
     /// How it came about.
     pub basis: Basis,
-    /// The ways that were looked at: CPU, GPUs, both. The split is the best one,
-    /// or the one that was asked for.
+    /// The candidates that were compared: CPU, GPUs, both. The split is the best one, or the one
+    /// that was requested.
     pub candidates: [Candidate; 3],
-    /// What the choice should save of the second best candidate's time, or of what the
-    /// objective counts in its place, 0 to 1.
+    /// Predicted saving of the choice compared with the second best candidate, as a fraction of the
+    /// latter's time or of what the objective counts, 0 to 1.
     pub margin: Option<f64>,
-    /// How many times as fast as the better side alone a perfect split would
-    /// be: the sum of the rates of the CPU and of all GPUs over the greater of the two.
+    /// Speed-up of a perfect split over the better side alone: the sum of the rates of the CPU and
+    /// of all GPUs over the greater of the two.
     pub ceiling: Option<f64>,
-    /// Of the time that the batch would take on the GPU alone, what moving its data takes, ns;
-    /// none where that is not known apart, and of several GPUs.
+    /// Transfer time within the batch's time on the GPU alone, ns. None if it is not known
+    /// separately, or for several GPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer_ns: Option<f64>,
-    /// Time that a split would have saved of the better side's alone, 0 to 1, where it was
-    /// declined because that is too little.
+    /// Saving of a split that was declined as too small, as a fraction of the better side's time
+    /// alone, 0 to 1.
     pub declined_gain: Option<f64>,
-    /// What each device is to do.
+    /// What each device does.
     pub orders: Orders,
-    /// Tasks at once that the heuristics advise. The executor sizes its spans and
-    /// launches by the rates that it sees and by the memory there is.
+    /// Batch size that the heuristics advise, tasks. The executor sizes its spans and launches by
+    /// the measured rates and the available memory.
     pub batch_size: usize,
-    /// What the rule says, whether it was followed or not.
+    /// What the rule says, whether or not it was followed.
     pub ruling: Ruling,
-    /// GPUs of the machine that cannot be used now, and why: one is in quarantine, say.
+    /// GPUs of the machine that cannot be used now, and why: quarantined, for example.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// Where each stage of a chain runs; none of anything else.
+    /// Where each stage of a chain runs; none if this is no chain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<Box<Placement>>,
-    /// What was minimised; none for time alone.
+    /// What was minimised; none if only time was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aim: Option<Box<Aim>>,
 }
 
 impl Decision {
-    /// The candidate that was chosen; none for a split of the rule that is not
-    /// among them.
+    /// Returns the candidate that was chosen; none if the rule chose a split that is not among the
+    /// candidates.
     pub fn chosen(&self) -> Option<&Candidate> {
         let mut candidates = self.candidates.iter();
         candidates.find(|candidate| candidate.strategy == self.strategy)
     }
 
-    /// True if nothing was measured before: every device begins, and the measured rates decide
-    /// the rest.
+    /// Returns true if nothing was measured before: every device begins, and the measured rates
+    /// decide the rest.
     pub fn measures_all(&self) -> bool {
         matches!(self.basis, Basis::Rule(_)) && self.orders.use_gpus()
     }
 
-    /// The decision while the power of these devices is still to be measured: all work.
+    /// Makes all devices work while the power of these devices is not measured yet.
     pub fn measure(&mut self, objective: Objective, devices: Vec<String>) {
         self.aim = Some(Box::new(Aim {
             objective,
@@ -177,26 +175,26 @@ impl Decision {
         }
     }
 
-    /// Something else runs than what came out best: what that should save is of no meaning.
+    /// Replaces the strategy, and drops the margin, which no longer applies.
     pub(super) fn overrule(&mut self, strategy: ExecutionStrategy, basis: Basis) {
         (self.strategy, self.basis) = (strategy, basis);
         (self.margin, self.declined_gain) = (None, None);
     }
 
-    /// Notes which GPUs cannot be used now.
+    /// Records which GPUs cannot be used now.
     pub fn leave_out(&mut self, left_out: impl Iterator<Item = String>) {
         self.left_out = left_out.collect();
         self.ruling.facts.gpus_left_out = self.left_out.len();
     }
 
-    /// True where the choice takes least of what the objective counts, rather than time.
+    /// Returns true if the choice minimises what the objective counts, rather than time.
     pub(crate) fn is_least(&self) -> bool {
         let aim = self.aim.as_ref();
         aim.is_some_and(|aim| aim.outcome == Outcome::Least)
     }
 
-    /// In which way a batch ran whose time tells of others that an objective weighs; none
-    /// where there is no objective, or where something was tried besides.
+    /// Returns the way this batch runs, if its time can be compared with other batches under the
+    /// objective. None without an objective, or if a device was tried as well.
     pub fn way(&self) -> Option<Way> {
         self.aim.as_ref()?;
         if self.keeps_parts() {
@@ -215,12 +213,12 @@ impl Decision {
             .map(Way::Candidate)
     }
 
-    /// True where a split keeps its parts, whoever is done earlier.
+    /// Returns true if a split keeps its shares, whichever device ends first.
     pub(crate) fn keeps_parts(&self) -> bool {
         self.aim.as_ref().is_some_and(|aim| aim.keeps_parts)
     }
 
-    /// The decision for a chain whose stages have those places.
+    /// Replaces the strategy by the placement of a chain's stages.
     pub fn place(&mut self, placement: Option<Placement>) {
         self.overrule(self.strategy, Basis::Placed);
         (self.ceiling, self.transfer_ns) = (None, None);
@@ -260,7 +258,7 @@ impl Decision {
         self.placement = Some(Box::new(placement));
     }
 
-    /// What the costs of its devices say of a split that the model chose, ns.
+    /// Predicts the time of a split that the model chose from the costs of its devices, ns.
     pub fn predicted_split(&self, costs: &OperationCosts) -> Option<f64> {
         let is_split = matches!(self.strategy, ExecutionStrategy::Hybrid { .. });
         let by_model = self.basis == Basis::Model;

@@ -1,4 +1,4 @@
-//! A machine that was described, in TOML: for decisions about one that isn't here.
+//! Reads the description of a machine from TOML, for decisions about a machine that is not here.
 
 use std::time::Duration;
 
@@ -10,16 +10,15 @@ use super::{GpuSpec, Machine, Power, toml_file};
 use crate::error::Error;
 use crate::{Fact, GpuKind};
 
-/// Most cores of a description: more is a slip of the hand.
+/// Most cores of a description; a larger number is taken for a typing error.
 const MOST_CORES: usize = 1 << 20;
 
 /// Longest launch of a description, ns: a minute.
 const LONGEST_LAUNCH_NS: f64 = 60e9;
 
 impl Machine {
-    /// Reads the description of a machine. All keys but `cores` are optional; the
-    /// first GPU is the one to use. What is left out is unknown; the kind of a
-    /// GPU is discrete then.
+    /// Reads the description of a machine. All keys but `cores` are optional; the first GPU is the
+    /// one to use. What is left out is unknown; a GPU without a kind is discrete.
     ///
     /// ```
     /// # use breakeven_schedule::plan::Machine;
@@ -47,8 +46,8 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::File`](breakeven_types::ErrorKind::File) with line and column, for what
-    /// is no TOML, has other keys, or values that no machine has.
+    /// [`ErrorKind::File`](breakeven_types::ErrorKind::File) with line and column, for invalid
+    /// TOML, unknown keys, or values that no machine has.
     pub fn from_toml(text: &str) -> Result<Self, Error> {
         let file: File = toml_file::read(text)?;
         let gpus = file.gpu.into_iter().enumerate();
@@ -89,7 +88,7 @@ struct GpuEntry {
 }
 
 impl GpuEntry {
-    /// The GPU; `index` counts those before it, for a GPU without a name.
+    /// Converts to a GPU; `index` counts the GPUs before it, to name one without a name.
     fn spec(self, index: usize, text: &str) -> Result<GpuSpec, Error> {
         let place = self.memory_used.as_ref().map(Spanned::span);
         let memory = fact(text, self.memory, memory)?;
@@ -119,7 +118,7 @@ impl GpuEntry {
     }
 }
 
-/// What a value of the text says, or what is wrong with it, with its place.
+/// Converts a value, or returns what is wrong with it and where.
 fn checked<R, T, E: ToString>(
     text: &str,
     value: Spanned<R>,
@@ -130,7 +129,7 @@ fn checked<R, T, E: ToString>(
     check(value.into_inner()).map_err(wrong)
 }
 
-/// The same of a value that may be left out.
+/// As [`checked`], for an optional value.
 fn fact<R, T, E: ToString>(
     text: &str,
     value: Option<Spanned<R>>,
@@ -170,7 +169,7 @@ fn transfer(text: String) -> Result<f64, UnitError> {
     }
 }
 
-/// What a device draws while it works and while it waits; unknown where neither is said.
+/// Reads the power of a device while it works and while it waits; unknown if neither is given.
 fn power(
     text: &str,
     busy: Option<Spanned<f64>>,
@@ -266,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn errors_name_their_place() {
         let cases = r#"
  => line 1, column 1: missing field `cores`
 cores = 0 => line 1, column 9: there are no 0 cores; give a number from 1 to 1048576

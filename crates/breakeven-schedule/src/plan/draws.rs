@@ -1,17 +1,17 @@
-//! What devices draw of a resource: energy by their power, or cost by their prices.
+//! What devices use of a resource: energy by their power, or cost by their prices.
 
 use super::objective::Resource;
 use super::{Machine, Prices};
 use crate::error::{Error, ErrorKind};
 
-/// What a device draws of a resource, per ns.
+/// What a device uses of a resource, per ns.
 #[derive(Debug, Clone, Copy)]
 struct Draw {
     busy: f64,
     idle: f64,
 }
 
-/// What all devices draw of a resource.
+/// What all devices use of a resource.
 #[derive(Debug)]
 pub(crate) struct Draws {
     cpu: Draw,
@@ -36,8 +36,8 @@ impl Draws {
         Ok(Self { cpu: cpu?, gpus })
     }
 
-    /// What a batch of so many ns takes whose devices are busy that long: the CPU as if all its
-    /// workers were.
+    /// Returns what a batch of `ns` uses if its devices are busy this long; the CPU's busy time
+    /// counts all its workers.
     pub(crate) fn spent(&self, ns: f64, cpu_ns: f64, gpu_ns: &[f64]) -> f64 {
         let of = |draw: &Draw, busy: f64| draw.idle * ns + (draw.busy - draw.idle) * busy;
         let gpus = self.gpus.iter().zip(gpu_ns);
@@ -60,7 +60,7 @@ impl Draw {
         })
     }
 
-    /// None where there are no prices at all, or none of this device.
+    /// Fails if there are no prices at all, or none for this device.
     fn of_price(price: Option<Option<super::Price>>, device: &str) -> Result<Self, Error> {
         let price = price.ok_or_else(|| {
             unmeasured(

@@ -1,4 +1,4 @@
-//! A decision as text: made only when it is asked for.
+//! Formats a decision as text, on request.
 
 use std::fmt;
 
@@ -10,13 +10,13 @@ use super::decision::{Basis, Candidate, Decision};
 use super::orders::Order;
 use super::placement::Placement;
 
-/// The part of a batch's time from which on its transfers are told.
+/// Fraction of a batch's time from which its transfers are reported.
 const MUCH: f64 = 0.1;
 
 impl Decision {
-    /// Why, in sentences with their numbers. By the rule: what each stage found.
-    /// By the model: what the choice should take and by how much it is ahead, what
-    /// a perfect split could do, and a split that was declined.
+    /// Returns the reasons, in sentences with their numbers. By the rule: what each stage found. By
+    /// the model: the predicted time of the choice, its lead, the limit of a perfect split, and a
+    /// split that was declined.
     pub fn reasons(&self) -> Vec<String> {
         let by_rule = || self.ruling.reasons();
         let by_stages = self.placement.as_deref().map(Placement::reasons);
@@ -37,7 +37,7 @@ impl Decision {
             .collect()
     }
 
-    /// Why, in one of those sentences: the one that says what decided.
+    /// Returns the sentence that says what decided.
     pub fn reason(&self) -> String {
         match self.basis {
             Basis::Rule(_) => self.ruling.reason(),
@@ -45,13 +45,13 @@ impl Decision {
         }
     }
 
-    /// The evidence of what was chosen; heuristic where nothing is known.
+    /// Returns the evidence for the choice; heuristic if nothing is known.
     pub fn evidence(&self) -> Evidence {
         let chosen = self.chosen().filter(|chosen| chosen.predicted_ns.is_some());
         chosen.map_or(Evidence::Heuristic, |chosen| chosen.evidence)
     }
 
-    /// What the choice should take, ns; none where it is not known.
+    /// Returns the predicted time of the choice, ns; none if it is not known.
     pub fn predicted_ns(&self) -> Option<f64> {
         self.chosen()?.predicted_ns
     }
@@ -73,12 +73,13 @@ impl Decision {
         }));
         let orders = &self.orders;
         if orders.try_gpu() {
-            reasons.push("the GPU was left out for long and gets a small part".to_owned());
+            reasons.push("the GPU was left out for long and is tried with a few tasks".to_owned());
         } else if matches!(orders.cpu, Order::Try(_)) {
-            reasons.push("the CPU was left out for long and gets a small part".to_owned());
+            reasons.push("the CPU was left out for long and is tried with a few tasks".to_owned());
         } else if orders.gpus_wait_ns > 0.0 {
-            reasons
-                .push("the CPU begins before the GPUs, to show how far they hinder it".to_owned());
+            reasons.push(
+                "the CPU begins before the GPUs, to measure how far they slow it down".to_owned(),
+            );
         }
         let (stage, strategy) = (self.ruling.stage, self.ruling.strategy);
         reasons.push(match stage.number() {
@@ -88,7 +89,7 @@ impl Decision {
         reasons
     }
 
-    /// What moving the data takes of the GPU's time, where that is much.
+    /// Describes the share of transfers in the GPU's time, if it is large.
     fn transfers(&self) -> Option<String> {
         let [_, gpu, _] = &self.candidates;
         let moving = self.transfer_ns?;
@@ -97,7 +98,7 @@ impl Decision {
         (part >= MUCH).then(|| format!("of {strategy}, {moving} ({percent}) are transfers"))
     }
 
-    /// What the choice should take, and by how much it is ahead of the next one.
+    /// Describes the predicted time of the choice, and its lead over the next candidate.
     fn ahead(&self, chosen: &Candidate) -> Option<String> {
         let ns = chosen.predicted_ns?;
         let others = self.candidates.iter().filter(|other| *other != chosen);

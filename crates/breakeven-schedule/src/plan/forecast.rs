@@ -1,22 +1,21 @@
-//! What the cost model says of a batch: how long each way to run it should take.
+//! Predicts from the cost model how long each way to run a batch takes.
 //!
-//! All devices of a split end together. With the costs `F + x·p` of each (fixed, per
-//! task), that is a level that the tasks rise to in vessels, each open from `F` on and
-//! `1/p` wide ([`level`]). Tasks are whole: the CPU does whole waves of them, and the
-//! GPUs the rest.
+//! All devices of a split end together. With the costs `F + x·p` of each (fixed, per task), that
+//! end is the level of water poured into vessels, each open from `F` on and `1/p` wide ([`level`]).
+//! Tasks are indivisible: the CPU runs complete waves of them, and the GPUs the remaining tasks.
 //!
-//! Costs that follow from the rates of a machine know how much of the work is parallel.
-//! Its sequential part is one device's as a whole, so a split cannot end before that.
+//! Costs that follow from the rates of a machine know how much of the work is parallel. The
+//! sequential fraction runs on one device, so a split cannot end before it.
 
 use super::pieces::in_pieces_ns;
 use super::{Candidate, Cost, Evidence, ExecutionStrategy, OperationCosts, Tuning};
 use crate::WorkloadProfile;
 
-/// What a task takes at the least, ns: rates stay finite.
+/// Least time of a task, ns: it keeps rates finite.
 const LEAST_TASK_NS: f64 = 1e-9;
 
-/// The times of the three ways to run a batch, and how many times as fast as the better side
-/// alone a perfect split would be.
+/// Predicts the times of the three ways to run a batch, and the speed-up of a perfect split over
+/// the better side alone.
 pub(super) fn forecast(
     workload: &WorkloadProfile,
     costs: &OperationCosts,
@@ -57,7 +56,7 @@ pub(super) fn forecast(
             energy_j: None,
             cost: None,
         },
-        // One side's share is nearly nothing: what the split is called takes longer.
+        // One side's share is nearly nothing: the split's nominal shares would take longer.
         false => {
             let asked = asked_split(strategy, workload, costs);
             let times = asked.predicted_ns.zip(split_ns);
@@ -72,7 +71,7 @@ pub(super) fn forecast(
     ([cpu, gpu, both], ceiling(costs.cpu, gpus.flatten()))
 }
 
-/// What moving the data of a batch to the one GPU takes, and back, ns, where it is known apart.
+/// Predicts the transfer time of a batch to the one GPU and back, ns, if it is known separately.
 pub(super) fn transfer_ns(tasks: usize, costs: &OperationCosts) -> Option<f64> {
     let [gpu] = costs.gpus[..] else { return None };
     let each = gpu.cost.map(|cost| cost.transfer_ns);
@@ -80,21 +79,21 @@ pub(super) fn transfer_ns(tasks: usize, costs: &OperationCosts) -> Option<f64> {
     all.filter(|all| *all > 0.0)
 }
 
-/// Time of a batch that takes `ns` in one launch: less where one GPU is known to overlap the
-/// pieces of it.
+/// Adjusts the time `ns` of a batch in one launch: less if pieces are known to overlap on the one
+/// GPU.
 fn in_pieces(ns: f64, costs: &OperationCosts, tuning: &Tuning) -> f64 {
     let [gpu] = costs.gpus[..] else { return ns };
     let further = gpu.further();
     further.map_or(ns, |further| in_pieces_ns(ns, further, tuning))
 }
 
-/// How good predictions by these costs are.
+/// Returns the evidence of predictions from these costs.
 fn evidence(costs: impl Iterator<Item = Cost>, tasks: usize) -> Evidence {
     let each = costs.map(|cost| cost.evidence(tasks as u64));
     each.min().unwrap_or(Evidence::Heuristic)
 }
 
-/// The sum of all rates over that of the better side.
+/// Returns the sum of all rates over that of the better side.
 fn ceiling(cpu: Option<Cost>, gpus: impl Iterator<Item = Cost>) -> Option<f64> {
     let rate = |cost: Cost| cost.per_task_ns.max(LEAST_TASK_NS).recip();
     let cpu = rate(cpu?);
@@ -103,11 +102,11 @@ fn ceiling(cpu: Option<Cost>, gpus: impl Iterator<Item = Cost>) -> Option<f64> {
     (gpu > 0.0 && best.is_finite()).then_some((cpu + gpu) / best)
 }
 
-/// A batch poured into devices: its time, ns, and the part of each GPU.
+/// A batch divided among devices: its time, ns, and the fraction of each GPU.
 type Split = (f64, Vec<f64>);
 
-/// A batch of so many tasks on the GPUs and, where there is a cost of it, on the CPU;
-/// none where no GPU's cost is known.
+/// Divides a batch among the GPUs and, if its cost is known, the CPU. None if no GPU's cost is
+/// known.
 fn poured(
     tasks: usize,
     cpu: Option<Cost>,
@@ -155,9 +154,9 @@ fn poured(
     Some((ns, gpus.map(part).collect()))
 }
 
-/// The same for costs that follow from a task's time on one worker, where only a part
-/// of the work is parallel: one device has the sequential part as a whole, and begins
-/// with its share of the rest when that is done.
+/// As [`poured`], for costs that follow from a task's time on one worker, if only a fraction of the
+/// work is parallel. One device runs the sequential fraction, and begins its share of the parallel
+/// work after it.
 fn with_sequential_part(
     workload: &WorkloadProfile,
     cpu: Cost,
@@ -174,7 +173,7 @@ fn with_sequential_part(
         let each = gpus.clone().enumerate();
         let rest = each.map(|(index, cost)| cost.map(|cost| without(cost, host == Some(index))));
         let (ns, parts) = poured(tasks, Some(without(cpu, host.is_none())), rest)?;
-        // The host has the sequential part, whoever does the rest.
+        // The host device runs the sequential fraction, whichever devices run the rest.
         let of_host = host.map_or(Some(cpu), |index| gpus.clone().nth(index).flatten())?;
         let first = without(of_host, true).fixed_ns;
         Some((ns.max(first), parts))
@@ -182,14 +181,14 @@ fn with_sequential_part(
     splits.min_by(|(a, _), (b, _)| a.total_cmp(b))
 }
 
-/// The sequential part of a task, ns, where costs follow from its time on one worker.
+/// Returns the sequential time of a task, ns, if costs follow from its time on one worker.
 fn sequential_ns(parallel: f64, cpu: Cost) -> f64 {
     let workers = cpu.at_once.max(1) as f64;
     let alone = cpu.per_task_ns / ((1.0 - parallel) + parallel / workers);
     alone * (1.0 - parallel)
 }
 
-/// A cost without the sequential part of its tasks, or with all of that before them.
+/// Returns a cost without the sequential time of its tasks, or with all of it in front.
 fn apart(cost: Cost, sequential: f64, tasks: usize, has_it: bool) -> Cost {
     let own = sequential.min(cost.per_task_ns);
     Cost {
@@ -199,8 +198,8 @@ fn apart(cost: Cost, sequential: f64, tasks: usize, has_it: bool) -> Cost {
     }
 }
 
-/// Time of a batch on the CPU alone, ns. Only what is parallel of a task is done several
-/// times at once.
+/// Predicts the time of a batch on the CPU alone, ns. Only the parallel fraction of a task is
+/// divided among workers.
 fn on_cpu(workload: &WorkloadProfile, cpu: Cost) -> f64 {
     let tasks = workload.task_count;
     match cpu.observations {
@@ -212,7 +211,7 @@ fn on_cpu(workload: &WorkloadProfile, cpu: Cost) -> f64 {
     }
 }
 
-/// A split that was asked for: it ends when the side that is slower with its part does.
+/// Predicts a requested split: it ends when its slower side does.
 pub(super) fn asked_split(
     strategy: ExecutionStrategy,
     workload: &WorkloadProfile,
@@ -250,10 +249,10 @@ pub(super) fn asked_split(
     }
 }
 
-/// The level that `work` rises to in vessels, each open from a level on and of a width;
-/// none where there is no vessel.
+/// Returns the level of `work` poured into vessels, each with an opening level and a width; none
+/// without a vessel.
 pub(crate) fn level(vessels: impl Iterator<Item = (f64, f64)> + Clone, work: f64) -> Option<f64> {
-    // As if all were open: those that are not are above the level that comes out.
+    // Assumes that all are open: vessels that are not, open above the resulting level.
     let mut found = None;
     loop {
         let open = vessels
@@ -278,7 +277,7 @@ mod tests {
         let level = |vessels: &[_], work| level(vessels.iter().copied(), work);
         assert_eq!(level(&[], 1.0), None);
         assert_eq!(level(&[(2.0, 4.0)], 8.0), Some(4.0));
-        // Until 10 one vessel alone is open.
+        // Up to 10 one vessel alone is open.
         assert_eq!(level(&[(10.0, 1.0), (0.0, 1.0)], 8.0), Some(8.0));
         assert_eq!(level(&[(10.0, 1.0), (0.0, 1.0)], 14.0), Some(12.0));
     }

@@ -54,8 +54,8 @@ min_tasks_for_gpu = -1 => line 1, column 21: invalid value: integer `-1`, expect
 ; small_workload_threshold = 2e7 => line 2, column 28: invalid type: floating point `20000000.0`, expected a whole number, 0 or more
 small_workload_threshold = 20_000_000 => line 1, column 1: small_workload_threshold is 20000000, above large_workload_threshold, 10000000: a workload between would be both; exchange them
 min_tasks_for_gpu = 3; large_workload_threshold = 9 => line 2, column 1: small_workload_threshold is 100000, above large_workload_threshold, 9: a workload between would be both; exchange them
-# first;   gpu_memory_pressure_threshold = 80 => line 2, column 3: gpu_memory_pressure_threshold is 80; give a part from 0 to 1
-gpu_memory_pressure_threshold = nan => line 1, column 1: gpu_memory_pressure_threshold is NaN; give a part from 0 to 1
+# first;   gpu_memory_pressure_threshold = 80 => line 2, column 3: gpu_memory_pressure_threshold is 80; give a fraction from 0 to 1
+gpu_memory_pressure_threshold = nan => line 1, column 1: gpu_memory_pressure_threshold is NaN; give a fraction from 0 to 1
 optimal_gpu_batch_size = 0 => line 1, column 1: optimal_gpu_batch_size is 0; give 1 task or more
 complexity_threshold_for_gpu = nan => line 1, column 1: complexity_threshold_for_gpu is NaN; give a number, 0 or more, or infinity for no stage 7
 last_answer = "auto" => line 1, column 1: last_answer: auto is not a decision; give cpu-only, gpu-only or hybrid:GPU/CPU

@@ -1,16 +1,16 @@
-//! Splits that keep their parts, whoever is done earlier: what a deadline may ask for.
+//! Splits that keep their shares, whichever device ends first: a deadline may need them.
 
 use super::forecast::asked_split;
 use super::weigh::{Weighing, shared};
 use super::{Candidate, Cost, Decision, ExecutionStrategy, OperationCosts, Way};
 
-/// Between splits that are tried where none is known to be in time, percent.
+/// Step between splits that are tried if none is known to end in time, percent.
 const STEP: u8 = 5;
 
 impl Weighing<'_> {
-    /// The split that takes least of those in which one side does as much as it can in time
-    /// and the other the rest, and of those that were tried; and what it takes. None without
-    /// a deadline, or where none is sure to be in time.
+    /// Returns the split that uses least, and what it uses. It compares splits in which one side
+    /// runs as much as it can in time and the other the rest, and splits that ran before. None
+    /// without a deadline, or if none is certain to end in time.
     pub(super) fn latest(&self, decision: &Decision) -> Option<(Candidate, f64)> {
         let within = self.within?;
         let [cpu, gpu, _] = &decision.candidates;
@@ -58,8 +58,7 @@ impl Weighing<'_> {
         splits.min_by(|(_, a), (_, b)| a.total_cmp(b))
     }
 
-    /// Of the splits that were not tried and may be in time, the one whose sides should end
-    /// the least apart.
+    /// Returns the untried split that may end in time and whose sides should end closest together.
     pub(super) fn untried(&self, decision: &Decision) -> Option<Candidate> {
         let within = self.within?;
         if self.is_stated() {
@@ -78,7 +77,7 @@ impl Weighing<'_> {
         nearest.map(|(_, split)| split)
     }
 
-    /// The split with that percent of the tasks for GPUs, as the costs of its devices say.
+    /// Predicts the split with `gpu` percent of the tasks for GPUs, from the costs of its devices.
     fn split(&self, gpu: u8, costs: &OperationCosts) -> Option<Candidate> {
         let strategy = ExecutionStrategy::hybrid(gpu).ok()?;
         let mut split = asked_split(strategy, self.workload, costs);
@@ -88,7 +87,7 @@ impl Weighing<'_> {
         Some(split)
     }
 
-    /// What each device costs beside the others.
+    /// Returns the cost of each device while the other devices run.
     fn beside(&self) -> OperationCosts {
         let gpus = self.costs.gpus.iter().copied().map(|mut gpu| {
             gpu.cost = gpu.cost.map(shared);

@@ -1,4 +1,4 @@
-//! The machine as a decision sees it: this one, or one that was described.
+//! The machine that a decision is about: this one, or a described one.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,14 +16,13 @@ pub struct Machine {
     pub cores: usize,
     /// Memory that the process may use, bytes.
     pub memory_bytes: Fact<u64>,
-    /// What its processors and their memory draw.
+    /// Power of its processors and their memory.
     pub cpu_power: Fact<Power>,
-    /// Its GPUs, the one to use first. Software GPUs are not among them unless
-    /// they were asked for.
+    /// Its GPUs, the one to use first. Software GPUs are included only on request.
     pub gpus: Vec<GpuSpec>,
 }
 
-/// What a device draws.
+/// Power of a device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Power {
     /// While it works, W.
@@ -38,7 +37,7 @@ pub struct GpuSpec {
     /// Its name in profiles and in the cost model: a
     /// `DeviceId` for a GPU of this machine.
     pub name: String,
-    /// How it sits in the machine.
+    /// How it is attached to the machine.
     pub kind: GpuKind,
     /// Its memory, bytes.
     pub memory_bytes: Fact<u64>,
@@ -50,14 +49,14 @@ pub struct GpuSpec {
     pub transfer_bytes_per_s: Fact<f64>,
     /// Its rate over the rate of one CPU core.
     pub speedup: Fact<f64>,
-    /// Driver and version; what was measured with another one is void.
+    /// Driver and version; measurements with another driver are void.
     pub driver: Fact<String>,
-    /// What it draws.
+    /// Its power.
     pub power: Fact<Power>,
 }
 
 impl GpuSpec {
-    /// A discrete GPU of that name, of which nothing else is known.
+    /// Creates a discrete GPU of that name, with everything else unknown.
     pub fn named(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -72,13 +71,13 @@ impl GpuSpec {
         }
     }
 
-    /// Memory that is free on it, bytes; all of it where the use is unknown.
+    /// Returns its free memory, bytes; all of it if its use is unknown.
     pub fn free_bytes(&self) -> Option<u64> {
         let used = self.memory_used_bytes.get().unwrap_or(0);
         Some(self.memory_bytes.get()?.saturating_sub(used))
     }
 
-    /// Tasks of so many bytes that fit its free memory at once; all where its memory is
+    /// Returns how many tasks of `bytes` fit its free memory at once; unlimited if its memory is
     /// unknown.
     pub fn fits(&self, bytes: usize) -> usize {
         let fits = self.free_bytes().map(|free| free / (bytes as u64).max(1));
@@ -89,7 +88,7 @@ impl GpuSpec {
 }
 
 impl Machine {
-    /// That the host's memory does not hold all tasks of a batch; none if it does.
+    /// Returns a sentence if the host's memory cannot hold all tasks of a batch at once.
     ///
     /// # Errors
     ///
@@ -110,7 +109,8 @@ impl Machine {
         }
     }
 
-    /// The same without the software GPUs whose time is unknown, and a sentence about each.
+    /// Returns the machine without the software GPUs whose time is unknown, and a sentence about
+    /// each.
     pub(super) fn without_software(&self, has_time: impl Fn(usize) -> bool) -> (Self, Vec<String>) {
         let mut machine = self.clone();
         let mut at = 0..;
@@ -120,7 +120,7 @@ impl Machine {
         };
         let software = machine.gpus.extract_if(.., is_unknown);
         let left_out = software.map(|GpuSpec { name, .. }| {
-            format!("{name} was left out: it is software, and it is not known how long it takes")
+            format!("{name} was left out: it is software, and its time is not known")
         });
         let left_out = left_out.collect();
         (machine, left_out)
@@ -132,8 +132,8 @@ impl Machine {
     }
 }
 
-/// `16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, 20 × a core`: what
-/// is unknown is left out.
+/// `16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, 20 × a core`. What is unknown is left
+/// out.
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.cores {

@@ -1,5 +1,4 @@
-//! Deciding where a batch runs: from what is known to a [`Decision`], and from what batches took
-//! to a [`Model`] of what they cost.
+//! Decides where a batch runs ([`Decision`]), and learns from batches what they cost ([`Model`]).
 
 mod aimed;
 mod choose;

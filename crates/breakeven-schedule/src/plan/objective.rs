@@ -1,4 +1,4 @@
-//! What a decision minimises, as users say it.
+//! What a decision minimises, in the user's terms.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,22 +16,21 @@ pub enum Objective {
     /// The time of the batch.
     #[default]
     Time,
-    /// The energy that all devices draw while the batch runs, J: those that work and
-    /// those that wait.
+    /// The energy that all devices draw while the batch runs, J, idle ones included.
     Energy,
     /// What the devices cost while the batch runs, by their prices per hour.
     Cost,
-    /// The least of a resource among the choices that are done in a time; where none is,
-    /// the fastest.
+    /// The least of a resource among the choices that end within a time; if there is none, the
+    /// fastest.
     Deadline {
         /// The time that the batch may take.
         within: Duration,
-        /// What is saved as far as the time allows.
+        /// What is minimised among the choices in time.
         then: Resource,
     },
 }
 
-/// What a batch takes beside time.
+/// What a batch uses, other than time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Resource {
@@ -41,17 +40,17 @@ pub enum Resource {
     Cost,
 }
 
-/// What a decision is to minimise, with what that is weighed by beside the machine.
+/// What a decision minimises, and the prices for it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Goal<'g> {
     /// What is minimised.
     pub objective: Objective,
-    /// What the devices cost; needed where the objective weighs cost.
+    /// Prices of the devices; needed if the objective weighs cost.
     pub prices: Option<&'g Prices>,
 }
 
 impl Objective {
-    /// What it weighs beside time; none for time alone.
+    /// Returns what it weighs other than time; none for time alone.
     pub fn resource(self) -> Option<Resource> {
         match self {
             Self::Time => None,
@@ -61,7 +60,7 @@ impl Objective {
         }
     }
 
-    /// The time that a batch may take; none where any time will do.
+    /// Returns the deadline; none without one.
     pub fn within(self) -> Option<Duration> {
         match self {
             Self::Deadline { within, .. } => Some(within),

@@ -11,9 +11,9 @@ use super::ExecutionStrategy;
 pub enum Order {
     /// Nothing, unless another device fails.
     Nothing,
-    /// This many tasks and no more, to measure what they take; of the CPU one worker's task.
+    /// This many tasks and no more, to measure them; for the CPU, one worker's task.
     Try(usize),
-    /// Exactly this many tasks; the other devices have the rest.
+    /// Exactly this many tasks; the other devices run the remaining ones.
     Share(usize),
     /// As many tasks as let all devices end together, by the rates measured during the batch.
     AsMuchAsPays,
@@ -27,15 +27,16 @@ pub struct Orders {
     pub cpu: Order,
     /// Each GPU's, in the machine's order.
     pub gpus: Vec<Order>,
-    /// They follow from predictions: a device without tasks helps when a launch takes far
-    /// longer than predicted, and takes it back when it does not end.
+    /// The orders follow from predictions. A device without tasks helps if a launch takes far
+    /// longer than predicted, and takes it back if it does not end.
     pub by_prediction: bool,
     /// GPUs begin this much later, so that the CPU is measured without them, ns.
     pub gpus_wait_ns: f64,
 }
 
 impl Orders {
-    /// Those of a strategy, kept whatever the rates are. Without a GPU all is the CPU's.
+    /// Returns the orders of a strategy, kept whatever the rates are. Without a GPU the CPU runs
+    /// everything.
     pub(crate) fn of(strategy: ExecutionStrategy, tasks: usize, gpus: usize) -> Self {
         let (on_gpus, on_cpu) = strategy.shares(tasks);
         let (cpu, each) = match strategy {
@@ -51,7 +52,7 @@ impl Orders {
         }
     }
 
-    /// Those of a strategy that a prediction chose.
+    /// Returns the orders of a strategy that a prediction chose.
     pub(super) fn predicted(strategy: ExecutionStrategy, tasks: usize, gpus: usize) -> Self {
         Self {
             by_prediction: true,
@@ -59,7 +60,7 @@ impl Orders {
         }
     }
 
-    /// Every device works, and the measured rates decide who does how much.
+    /// Every device works, and the measured rates decide how much each gets.
     pub(crate) fn all(gpus: usize) -> Self {
         Self {
             cpu: Order::AsMuchAsPays,

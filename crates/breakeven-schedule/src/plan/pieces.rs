@@ -1,22 +1,22 @@
-//! Into how many pieces a batch is cut that one GPU runs, so that the upload of one piece, the
+//! Into how many pieces to cut a batch that one GPU runs, so that the upload of one piece, the
 //! compute of another and the download of a third overlap.
 //!
-//! A piece with work `w` takes `launch + w` alone. Behind others each adds only
-//! `launch + bottleneck·w`, since the longest of its phases is all that the next one waits for:
-//! a third of the work where three equal phases overlap, all of it where nothing does. So the
-//! work `W` of a batch in `k` pieces takes `k·launch + W/k + (1 − 1/k)·bottleneck·W`, which is
-//! least at `k = √((1 − bottleneck)·W / launch)`.
+//! A piece with work `w` takes `launch + w` alone. Each further piece adds only `launch +
+//! bottleneck·w`, because only its longest phase delays the next piece: a third of the work if
+//! three equal phases overlap, all of it if nothing does. So the work `W` of a batch in `k` pieces
+//! takes `k·launch + W/k + (1 − 1/k)·bottleneck·W`, which is least at `k = √((1 − bottleneck)·W /
+//! launch)`.
 
 use super::Tuning;
 use crate::whole;
 
-/// Time of a batch in so many pieces, ns, that takes `alone_ns` in one launch.
+/// Time of a batch in `pieces`, ns, if it takes `alone_ns` in one launch.
 pub(crate) fn row_ns(pieces: usize, alone_ns: f64, launch_ns: f64, bottleneck: f64) -> f64 {
     let (pieces, work) = (pieces.max(1) as f64, (alone_ns - launch_ns).max(0.0));
     pieces * launch_ns + work / pieces + (1.0 - pieces.recip()) * bottleneck * work
 }
 
-/// Time of a batch cut into the pieces that pay, ns, that takes `alone_ns` in one launch.
+/// Time of a batch in the best number of pieces, ns, if it takes `alone_ns` in one launch.
 pub(super) fn in_pieces_ns(alone_ns: f64, further: Further, tuning: &Tuning) -> f64 {
     let Some(bottleneck) = further.bottleneck else {
         return alone_ns;
@@ -27,21 +27,21 @@ pub(super) fn in_pieces_ns(alone_ns: f64, further: Further, tuning: &Tuning) -> 
     }
 }
 
-/// What is known of what a further piece adds.
+/// What is known about the cost of a further piece.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Further {
     /// What a launch costs, ns.
     pub(crate) launch_ns: f64,
-    /// Pieces of two sizes told that, which do so far better than whole launches: their times
-    /// vary by more than it.
-    pub(crate) is_told: bool,
-    /// Part of a piece's work that each adds, where that is known.
+    /// `launch_ns` was measured with pieces of two sizes. Complete launches measure it badly: their
+    /// times vary by more than it.
+    pub(crate) is_measured: bool,
+    /// Fraction of its work that a further piece adds, if known.
     pub(crate) bottleneck: Option<f64>,
 }
 
-/// Pieces for a batch that takes `alone_ns` in one launch: 1 where cutting does not pay, 2 where
-/// it is not known whether it does and finding out costs little; and where it should, some that
-/// tell what a launch costs.
+/// Returns the number of pieces for a batch that takes `alone_ns` in one launch: 1 if cutting does
+/// not pay; 2 if that is not known and finding out costs little; if it should pay but the launch
+/// cost is not measured, enough pieces to measure it.
 pub(crate) fn pieces(alone_ns: f64, further: Further, tuning: &Tuning) -> usize {
     let launch = further.launch_ns.max(1.0);
     let most = tuning.most_pieces.max(1);
@@ -50,9 +50,12 @@ pub(crate) fn pieces(alone_ns: f64, further: Further, tuning: &Tuning) -> usize 
         return if is_cheap { most.min(2) } else { 1 };
     };
     let takes = |pieces| row_ns(pieces, alone_ns, launch, bottleneck);
-    let telling = most.min(tuning.telling_pieces);
-    if !further.is_told && bottleneck <= 1.0 - tuning.least_overlap && takes(telling) <= alone_ns {
-        return telling;
+    let measuring = most.min(tuning.measuring_pieces);
+    if !further.is_measured
+        && bottleneck <= 1.0 - tuning.least_overlap
+        && takes(measuring) <= alone_ns
+    {
+        return measuring;
     }
     let work = (alone_ns - launch).max(0.0);
     let best = ((1.0 - bottleneck).max(0.0) * work / launch).sqrt();
@@ -71,10 +74,10 @@ mod tests {
         (found / expected - 1.0).abs() < 1e-9
     }
 
-    fn told(launch_ns: f64, bottleneck: Option<f64>) -> Further {
+    fn further(launch_ns: f64, bottleneck: Option<f64>) -> Further {
         Further {
             launch_ns,
-            is_told: true,
+            is_measured: true,
             bottleneck,
         }
     }
@@ -82,7 +85,10 @@ mod tests {
     #[test]
     fn three_equal_phases_overlap_in_eight_pieces_of_a_hundred_launches() {
         // √(2/3 · 99 / 1) = 8.1; 8 + 99/8 + 7/8 · 33 = 49.25.
-        assert_eq!(pieces(100.0, told(1.0, Some(1.0 / 3.0)), Tuning::USUAL), 8);
+        assert_eq!(
+            pieces(100.0, further(1.0, Some(1.0 / 3.0)), Tuning::USUAL),
+            8
+        );
         assert!(near(row_ns(8, 100.0, 1.0, 1.0 / 3.0), 49.25));
         assert!(near(row_ns(1, 100.0, 1.0, 1.0 / 3.0), 100.0));
     }
@@ -95,7 +101,7 @@ mod tests {
             (2.0, 1.0, 0.3),    // a further launch costs what it saves
             (0.0, 0.0, 0.3),    // there is nothing to cut
         ] {
-            let found = pieces(alone, told(launch, Some(bottleneck)), Tuning::USUAL);
+            let found = pieces(alone, further(launch, Some(bottleneck)), Tuning::USUAL);
             assert_eq!(found, 1, "{alone} {launch} {bottleneck}");
         }
     }
@@ -103,18 +109,18 @@ mod tests {
     #[test]
     fn a_try_costs_no_more_than_it_may() {
         for (alone, expected) in [(10.0, 1), (66.0, 1), (67.0, 2), (1e9, 2)] {
-            let found = pieces(alone, told(1.0, None), Tuning::USUAL);
+            let found = pieces(alone, further(1.0, None), Tuning::USUAL);
             assert_eq!(found, expected, "{alone}");
         }
     }
 
     #[test]
-    fn what_overlaps_is_cut_until_it_tells_what_a_launch_costs() {
-        // Whole launches of 100 that vary may tell 6 or 50 for one.
+    fn what_overlaps_is_cut_until_it_shows_what_a_launch_costs() {
+        // Complete launches of 100 vary, and may suggest 6 or 50 for a launch that costs 1.
         for (launch, bottleneck, expected) in [(6.0, 0.3, 8), (1.0, 0.95, 1), (50.0, 0.3, 1)] {
             let further = Further {
-                is_told: false,
-                ..told(launch, Some(bottleneck))
+                is_measured: false,
+                ..further(launch, Some(bottleneck))
             };
             let found = pieces(100.0, further, Tuning::USUAL);
             assert_eq!(found, expected, "{bottleneck}");

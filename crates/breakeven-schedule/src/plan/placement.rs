@@ -1,16 +1,15 @@
-//! Where each stage of a chain should run: the placement whose stages and transfers take
-//! least together, found by dynamic programming over (stage, device).
+//! Where each stage of a chain runs: the placement with the least total time of stages and
+//! transfers, found by dynamic programming over (stage, device).
 
 use breakeven_profile::unit;
 use serde::Serialize;
 
 use super::{Evidence, Machine, Tuning};
 
-/// What the stages of a chain take on each device, and what moving their data takes.
+/// Times of a chain's stages on each device, and of the transfers between devices.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChainCosts {
-    /// The devices. The first is the CPU, in whose memory the input is and the output is
-    /// wanted.
+    /// The devices. The first is the CPU, whose memory holds the input and must receive the output.
     pub devices: Vec<DeviceLinks>,
     /// The stages, in order.
     pub stages: Vec<StageCosts>,
@@ -18,18 +17,18 @@ pub struct ChainCosts {
     pub input_bytes: u64,
 }
 
-/// A device, and what moving data to it and from it takes.
+/// A device, and the time of transfers to and from it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct DeviceLinks {
     /// Its id; `cpu`.
     pub device: String,
-    /// To it from the host's memory.
+    /// From the host's memory to the device.
     pub up: TransferTime,
-    /// From it to the host's memory.
+    /// From the device to the host's memory.
     pub down: TransferTime,
 }
 
-/// What a transfer takes: `fixed + bytes × per_byte`.
+/// Time of a transfer: `fixed + bytes × per_byte`.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct TransferTime {
     /// Whatever the size, ns.
@@ -39,7 +38,7 @@ pub struct TransferTime {
 }
 
 impl TransferTime {
-    /// At so many bytes per second; no time where that is not known.
+    /// Creates it from bytes per second; no time if the rate is not known.
     pub fn at_rate(bytes_per_s: Option<f64>) -> Self {
         Self {
             fixed_ns: 0.0,
@@ -47,23 +46,23 @@ impl TransferTime {
         }
     }
 
-    /// That of so many bytes, ns.
+    /// Returns the time of a transfer of `bytes`, ns.
     pub fn of(&self, bytes: u64) -> f64 {
         self.fixed_ns + bytes as f64 * self.per_byte_ns
     }
 }
 
-/// What one stage takes.
+/// Costs of one stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageCosts {
     /// Its name.
     pub name: String,
     /// Bytes of its output.
     pub output_bytes: u64,
-    /// The devices that it has a form for.
+    /// Whether it has an implementation for each device.
     pub runs_on: Vec<bool>,
-    /// Its time on each device, without transfers; none where it cannot run there, or
-    /// nothing is known.
+    /// Its time on each device, without transfers; none if it cannot run there, or nothing is
+    /// known.
     pub times: Vec<Option<StageTime>>,
 }
 
@@ -72,13 +71,13 @@ pub struct StageCosts {
 pub struct StageTime {
     /// Without transfers, ns.
     pub ns: f64,
-    /// What that is known from.
+    /// What the time is based on.
     pub evidence: Evidence,
-    /// Times that it was observed; 0 where the peaks of the device say what it should take.
+    /// Observations; 0 if the time follows from the device's peaks.
     pub observations: u64,
 }
 
-/// Where each stage of a chain runs, and what that should take.
+/// Where each stage of a chain runs, and the predicted times.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Placement {
@@ -86,27 +85,28 @@ pub struct Placement {
     pub stages: Vec<PlacedStage>,
     /// Moves of the data, in order.
     pub moves: Vec<Move>,
-    /// The whole chain's time, ns.
+    /// The chain's predicted time, ns.
     pub predicted_ns: f64,
-    /// What the chain would take with every stage on one device, ns.
+    /// Predicted time of the chain with every stage on one device, ns.
     pub alone: Vec<Alone>,
 }
 
-/// A stage in its place.
+/// A stage and its device.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlacedStage {
     /// Its name.
     pub stage: String,
     /// Where it runs.
     pub device: String,
-    /// What it takes there.
+    /// Its time there.
     pub time: StageTime,
 }
 
-/// The data goes from one device to another.
+/// A transfer of the data from one device to another.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Move {
-    /// Before which stage, counted from 0; their number for the last output's way home.
+    /// The index of the stage that follows; the number of stages for the final transfer to the
+    /// host.
     pub before: usize,
     /// The device that has it.
     pub from: String,
@@ -114,16 +114,16 @@ pub struct Move {
     pub to: String,
     /// Its size.
     pub bytes: u64,
-    /// What that takes, ns.
+    /// Time of the transfer, ns.
     pub ns: f64,
 }
 
-/// What happens to the data of a chain next.
+/// The next step of a chain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Leg<'p> {
-    /// It goes to another device.
+    /// Move the data to another device.
     Move(&'p Move),
-    /// A stage works on it.
+    /// Run a stage.
     Stage(&'p PlacedStage),
 }
 
@@ -132,15 +132,15 @@ pub enum Leg<'p> {
 pub struct Alone {
     /// The device.
     pub device: String,
-    /// The chain's time there with the transfers, ns; none where a stage cannot run there,
-    /// or its time is not known.
+    /// The chain's time there with the transfers, ns; none if a stage cannot run there, or its time
+    /// is not known.
     pub predicted_ns: Option<f64>,
 }
 
 impl ChainCosts {
-    /// What the stages take on a machine that is described, as they take so long on this
-    /// one's CPU with so many workers: with the number of its cores, its GPUs' rates over a
-    /// core's, their launches and their transfers.
+    /// Converts the costs from this machine's CPU, with its number of workers, to a described
+    /// machine: by the number of its cores, its GPUs' rates relative to a core, their launches and
+    /// their transfers.
     #[must_use]
     pub fn on(&self, machine: &Machine, workers: usize) -> Self {
         let cores = machine.cores.max(1) as f64;
@@ -178,15 +178,15 @@ impl ChainCosts {
         }
     }
 
-    /// The placement that takes least; none where there is a stage of which no time is
-    /// known on any device.
+    /// Returns the placement with the least time; none if the time of a stage is not known on any
+    /// device.
     pub fn place(&self) -> Option<Placement> {
         self.placed(&self.best()?)
     }
 
-    /// The places of the devices of that placement, for each stage.
+    /// Returns the device index of each stage in that placement.
     fn best(&self) -> Option<Vec<usize>> {
-        // The way that takes least until the data is on each device, and its time.
+        // For each device, the fastest path that ends with the data there, and its time.
         let mut ways: Vec<Option<(f64, Vec<usize>)>> = vec![None; self.devices.len()];
         *ways.first_mut()? = Some((0.0, Vec::new()));
         for (place, stage) in self.stages.iter().enumerate() {
@@ -201,7 +201,7 @@ impl ChainCosts {
         Some(self.moved(&ways, 0, self.stages.len())?.1)
     }
 
-    /// The way after which the data of a stage is on that device first.
+    /// Returns the path extended by the transfer of the data to that device.
     fn moved(
         &self,
         ways: &[Option<(f64, Vec<usize>)>],
@@ -217,13 +217,13 @@ impl ChainCosts {
         first.map(|(until, devices)| (until, devices.clone()))
     }
 
-    /// Bytes that a stage is given; of the last output for the number of stages.
+    /// Returns the bytes of a stage's input; for the number of stages, of the last output.
     fn bytes_before(&self, place: usize) -> u64 {
         let before = place.checked_sub(1);
         before.map_or(self.input_bytes, |place| self.stages[place].output_bytes)
     }
 
-    /// Between two devices the data goes by the host's memory.
+    /// Returns the time of a transfer between two devices, which goes through the host's memory.
     fn move_ns(&self, from: usize, to: usize, bytes: u64) -> f64 {
         if from == to {
             return 0.0;
@@ -233,8 +233,8 @@ impl ChainCosts {
         down * f64::from(u8::from(from != 0)) + up * f64::from(u8::from(to != 0))
     }
 
-    /// The placement with the stages on those devices, whether it is the best or not; none
-    /// where a stage's time there is not known.
+    /// Returns the placement with the stages on those devices, whether or not it is the best; none
+    /// if a stage's time there is not known.
     pub fn placed(&self, devices: &[usize]) -> Option<Placement> {
         let (stages, moves, predicted_ns) = self.priced(devices)?;
         let alone = (0..self.devices.len()).map(|device| Alone {
@@ -286,31 +286,31 @@ impl ChainCosts {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct NextRun {
-    /// The place among [`ChainCosts::devices`] of each stage's device.
+    /// The index among [`ChainCosts::devices`] of each stage's device.
     pub devices: Vec<usize>,
-    /// What that should take; none where that is not known.
+    /// The prediction; none if it is not known.
     pub placement: Option<Placement>,
-    /// True where it is to go stage by stage, each of which is measured.
+    /// True if it runs stage by stage, and each stage is measured.
     pub is_measured: bool,
 }
 
 impl ChainCosts {
-    /// What a manager that has run chains `count` times does with this one next: its best
-    /// placement, or one that has to be measured. None where it can run nowhere.
+    /// Decides the next run of a chain for a manager that has run chains `count` times: its best
+    /// placement, or one that must be measured. None if it can run nowhere.
     pub fn next_run(&self, count: u64, tuning: &Tuning) -> Option<NextRun> {
         let run = |devices: Vec<usize>, is_measured| NextRun {
             placement: self.placed(&devices),
             devices,
             is_measured,
         };
-        // All that can be on a device, and the rest on the CPU.
+        // Every stage that has an implementation for the device, and the others on the CPU.
         let all_on = |device: usize| {
             let stages = self.stages.iter();
             let places = stages.map(|stage| if stage.runs_on[device] { device } else { 0 });
             run(places.collect(), true)
         };
-        // Nothing says what a stage takes there, or on a GPU a first run does: that may have
-        // compiled it, which takes a second on some devices, and tells nothing of the next.
+        // Nothing is known of a stage there, or only its first run on a GPU: that run may have
+        // included a compilation, which takes a second on some devices.
         let is_new = |device: &usize| {
             let is_first = |time: StageTime| *device > 0 && time.observations == 1;
             let here = self.stages.iter().filter(|stage| stage.runs_on[*device]);
@@ -348,13 +348,14 @@ impl ChainCosts {
 }
 
 impl Placement {
-    /// True where all stages are on one device.
+    /// Returns true if all stages are on one device.
     pub fn is_uniform(&self) -> bool {
         let mut pairs = self.stages.windows(2);
         pairs.all(|pair| pair[0].device == pair[1].device)
     }
 
-    /// The way of the data: stages, and the moves before, between and after them.
+    /// Iterates over the steps of a chain: its stages, and the transfers before, between and after
+    /// them.
     pub fn way(&self) -> impl Iterator<Item = Leg<'_>> {
         let stages = self.stages.iter().map(Some).chain([None]);
         stages.enumerate().flat_map(|(place, stage)| {
@@ -367,7 +368,7 @@ impl Placement {
         })
     }
 
-    /// The devices that stages run on, each once.
+    /// Returns the devices that stages run on, each once.
     pub fn devices(&self) -> Vec<&str> {
         let mut devices: Vec<&str> = Vec::new();
         for stage in &self.stages {
@@ -378,14 +379,14 @@ impl Placement {
         devices
     }
 
-    /// How good its times are: as the worst of them.
+    /// Returns the evidence of its times: the weakest of them.
     pub fn evidence(&self) -> Evidence {
         let all = self.stages.iter().map(|stage| stage.time.evidence);
         all.min().unwrap_or(Evidence::Heuristic)
     }
 
-    /// What runs where and what moves, in a line each, and what every device alone would
-    /// take.
+    /// Describes what runs where and what moves, in a line each, and the time on every device
+    /// alone.
     pub fn reasons(&self) -> Vec<String> {
         let line = |leg: Leg<'_>| match leg {
             Leg::Move(each) => {

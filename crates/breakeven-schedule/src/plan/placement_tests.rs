@@ -94,7 +94,7 @@ fn costs(input_bytes: u64, cpu: [f64; 3], gpu: [Option<f64>; 3]) -> ChainCosts {
 }
 
 #[test]
-fn a_stage_that_is_dear_on_the_device_comes_home() {
+fn a_stage_that_is_slow_on_the_device_comes_home() {
     let gpu = [Some(5e4), Some(1e5), Some(4e6)];
     let found = costs(1_048_576, [3e5, 9e6, 6e5], gpu)
         .place()

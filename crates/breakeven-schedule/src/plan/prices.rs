@@ -12,8 +12,8 @@ use crate::error::Error;
 pub struct Price {
     /// Per hour, in the currency of its file.
     pub per_hour: f64,
-    /// True for a device that is paid for as long as the batch lasts, whether it works or
-    /// waits (a machine that is rented); false for one that is paid for only while it works.
+    /// True for a device that is paid for as long as the batch lasts (a rented machine); false for
+    /// one that is paid for only while it works.
     pub while_idle: bool,
 }
 
@@ -27,8 +27,8 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// Reads a file of prices. `currency` is a label. A `[[gpu]]` without a `name` is the
-    /// price of every GPU that is not named.
+    /// Reads a file of prices. `currency` is a label. A `[[gpu]]` without a `name` is the price of
+    /// every GPU that has no entry of its own.
     ///
     /// ```
     /// # use breakeven_schedule::plan::Prices;
@@ -49,9 +49,8 @@ impl Prices {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::File`](breakeven_types::ErrorKind::File) with line and column, for what is no
-    /// TOML, has other keys or lacks some, names a GPU twice, or has a price that is no
-    /// amount.
+    /// [`ErrorKind::File`](breakeven_types::ErrorKind::File) with line and column, for invalid
+    /// TOML, unknown or missing keys, a GPU that is named twice, or a price that is no amount.
     pub fn from_toml(text: &str) -> Result<Self, Error> {
         let file: File = toml_file::read(text)?;
         let mut gpus: Vec<(Option<String>, Price)> = Vec::with_capacity(file.gpu.len());
@@ -61,7 +60,7 @@ impl Prices {
             if gpus.iter().any(|(name, _)| *name == entry.name) {
                 let who = match &entry.name {
                     Some(name) => format!("the GPU {name:?} has two prices"),
-                    None => "two prices are for every GPU that is not named".to_owned(),
+                    None => "two prices apply to every GPU that is not named".to_owned(),
                 };
                 let message = format!("{who}; keep one");
                 return Err(toml_file::error_at(text, Some(place), &message));
@@ -76,12 +75,12 @@ impl Prices {
         })
     }
 
-    /// Of the CPU.
+    /// Returns the price of the CPU.
     pub fn cpu(&self) -> Price {
         self.cpu
     }
 
-    /// Of the GPU of that name; none where the file has none.
+    /// Returns the price of the GPU of that name; none if the file has none.
     pub fn gpu(&self, name: &str) -> Option<Price> {
         let is_its = |entry: &&(Option<String>, Price)| entry.0.as_deref() == Some(name);
         let is_others = |entry: &&(Option<String>, Price)| entry.0.is_none();
@@ -91,7 +90,7 @@ impl Prices {
             .map(|(_, price)| *price)
     }
 
-    /// An amount with the currency: `0.0123 EUR`, `1.23e-5 EUR`.
+    /// Formats an amount with the currency: `0.0123 EUR`, `1.23e-5 EUR`.
     pub fn amount(amount: f64, currency: &str) -> String {
         match amount.abs() {
             small if small > 0.0 && small < 1e-3 => format!("{amount:.2e} {currency}"),
@@ -174,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn errors_name_their_place() {
         let cases = r#"
  => line 1, column 1: missing field `currency`
 currency = "EUR" => line 1, column 1: missing field `cpu`

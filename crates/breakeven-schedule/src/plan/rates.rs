@@ -1,26 +1,25 @@
-//! What an operation should cost by the rates of a machine: an estimate for
-//! when it was not measured, from the time of one task on one core.
+//! Estimates the cost of an unmeasured operation from the rates of a machine and the time of one
+//! task on one core.
 
 use super::{Cost, GpuCosts, GpuSpec, Machine, OperationCosts};
 use crate::WorkloadProfile;
 use crate::error::Error;
 
-/// Costs of tasks that take `task_time_ns` each on one CPU core.
+/// Returns the costs of tasks that take `task_time_ns` each on one CPU core.
 ///
 /// With `p` the workload's parallelization:
 ///
 /// - CPU, per task: `task_time / s`, with `s = 1 / ((1 − p) + p / cores)` the
-///   speed-up of so many cores by Amdahl's law. Nothing is fixed.
+///   speed-up of that number of cores by Amdahl's law. Nothing is fixed.
 /// - GPU, per task: `task_time / s + memory_per_task / transfer`, with
 ///   `s = 1 / ((1 − p) + p / speedup)`; fixed: one launch. `speedup` is the GPU's
 ///   rate over that of one CPU core at parallel work; a sequential part gains
 ///   nothing by it. With `p = 1` that is `task_time / speedup`.
 ///
-/// A launch or a transfer rate that is unknown counts as nothing. A batch that does not fit
-/// the GPU's free memory is several launches. Without a GPU, without its `speedup`, or if not
-/// one task fits, there is no estimate of the GPU: no constant stands
-/// in for it. The costs count no observation: what they give is
-/// [`Evidence::Heuristic`](super::Evidence::Heuristic).
+/// An unknown launch time or transfer rate counts as nothing. A batch that does not fit the GPU's
+/// free memory is several launches. There is no estimate of the GPU without a GPU, without its
+/// `speedup`, or if not one task fits: no constant replaces it. The costs count no observation, so
+/// their evidence is [`Evidence::Heuristic`](super::Evidence::Heuristic).
 ///
 /// # Errors
 ///
@@ -51,7 +50,7 @@ pub fn costs_from_rates(
         )));
     }
     let (parallel, memory) = (workload.parallelization, workload.memory_per_task);
-    // The share of the time that is left with so many workers: Amdahl's law.
+    // Fraction of the time that remains with that many workers: Amdahl's law.
     let left = |workers: f64| (1.0 - parallel) + parallel / workers;
     let cores = machine.cores.max(1);
     let cpu = estimate(0.0, task_time_ns * left(cores as f64), 0.0, cores);
@@ -75,13 +74,13 @@ pub fn costs_from_rates(
     Ok(costs.in_launches_of(fits, workload.task_count))
 }
 
-/// Time to move so many bytes, ns.
+/// Returns the time to move `bytes`, ns.
 fn transfer_ns(gpu: &GpuSpec, bytes: usize) -> f64 {
     let rate = gpu.transfer_bytes_per_s.get();
     rate.map_or(0.0, |rate| bytes as f64 / rate * 1e9)
 }
 
-/// A cost that nobody measured.
+/// Returns a cost without observations.
 pub fn estimate(fixed_ns: f64, per_task_ns: f64, transfer_ns: f64, at_once: usize) -> Cost {
     Cost {
         fixed_ns,
@@ -92,7 +91,7 @@ pub fn estimate(fixed_ns: f64, per_task_ns: f64, transfer_ns: f64, at_once: usiz
         fewest: 0,
         most: 0,
         scale: 1.0,
-        is_launch_told: false,
+        is_launch_stated: false,
         is_bound: false,
         observations: 0,
     }
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn moving_the_data_is_counted_and_told_apart() {
+    fn moving_the_data_is_counted_and_kept_apart() {
         let machine = machine("[[gpu]]\nspeedup = 20\ntransfer = \"1 GB/s\"\nlaunch = \"5 us\"");
         let workload = WorkloadProfile::from_task_count(9).with_memory_per_task(1_000_000);
         let costs = costs_from_rates(1e6, &workload, &machine).expect("costs");

@@ -1,20 +1,19 @@
-//! What a call should take by the work that is stated of it and by what the devices were seen
-//! to do at best: the roofline of Williams, Waterman and Patterson (2009).
+//! Predicts the time of a call from its stated work and the best measured rates of the devices: the
+//! roofline of Williams, Waterman and Patterson (2009).
 
 use breakeven_profile::profile::Peak;
 
 use super::{Cost, GpuCosts, OperationCosts, estimate};
 use crate::WorkloadProfile;
 
-/// The work of one call: what a roofline is drawn from.
+/// The work of one call: the input of a roofline.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
     /// Independent items in the batch.
     pub items: u64,
     /// Elements of the output.
     pub elements: u64,
-    /// Floating-point operations; a multiply-add is two. Zero where the arithmetic
-    /// is on integers.
+    /// Floating-point operations; a multiply-add is two. Zero for integer arithmetic.
     pub flops: u64,
     /// Compulsory traffic: inputs and parameters read once, the output written once.
     pub bytes: u64,
@@ -25,13 +24,13 @@ pub struct Work {
 pub struct StatedWork {
     /// What is computed and moved.
     pub work: Work,
-    /// Bytes of the inputs, which a GPU is sent.
+    /// Bytes of the inputs, which are sent to a GPU.
     pub inputs: u64,
-    /// Bytes of the output, which a GPU sends.
+    /// Bytes of the output, which a GPU sends back.
     pub output: u64,
 }
 
-/// An item as the cost model and the rule know it.
+/// Describes an item for the cost model and the rule.
 pub fn profile_of(work: Work) -> WorkloadProfile {
     let each = |all: u64| all / work.items.max(1);
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
@@ -42,7 +41,7 @@ pub fn profile_of(work: Work) -> WorkloadProfile {
 }
 
 impl StatedWork {
-    /// Costs that count no observation, of devices whose peaks are known.
+    /// Returns costs without observations, for devices whose peaks are known.
     pub fn costs(&self, peaks: &[Peak], gpus: &[String], workers: usize) -> OperationCosts {
         let of = |device: &str| peaks.iter().find(|peak| peak.device == device);
         let gpu = |name: &String| GpuCosts {
@@ -75,8 +74,8 @@ impl StatedWork {
     }
 }
 
-/// Time of work where either memory or arithmetic is the limit, ns; none where neither's peak
-/// is known.
+/// Returns the time of work that is limited by memory or arithmetic, ns; none if neither peak is
+/// known.
 pub fn at_best_ns(work: Work, peak: &Peak) -> Option<f64> {
     let bandwidth = bandwidth(peak, work.bytes);
     let memory = bandwidth.map(|rate| work.bytes as f64 / rate);
@@ -85,7 +84,8 @@ pub fn at_best_ns(work: Work, peak: &Peak) -> Option<f64> {
     (time.is_finite() && time > 0.0).then_some(1e9 * time)
 }
 
-/// Bytes per second at a working set of that size: of the smallest measured one that holds it.
+/// Returns the bandwidth for a working set of `bytes`: that of the smallest measured one that holds
+/// it.
 fn bandwidth(peak: &Peak, bytes: u64) -> Option<f64> {
     let mut sets = peak.memory.iter();
     let held = sets.find(|set| set.working_set_bytes >= bytes);
@@ -128,7 +128,7 @@ mod tests {
         // 1 MB at 4 GB/s are 250 µs, for ten items.
         let cpu = found.cpu.expect("its peak is known");
         assert_eq!((cpu.per_task_ns, cpu.at_once), (25_000.0, 4));
-        // And a MB there and half a one back, a ms each.
+        // And 1 MB to the device and half a MB back, 1 ms each.
         let gpu = found.gpu(0).cost.expect("its peak is known");
         assert_eq!((gpu.fixed_ns, gpu.per_task_ns), (20_000.0, 225_000.0));
         assert!(found.gpu(1).cost.is_none());

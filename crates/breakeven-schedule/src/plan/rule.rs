@@ -1,5 +1,5 @@
-//! The rule for when nothing was measured: seven stages, the first whose
-//! condition holds decides.
+//! The rule for batches without measurements: of seven stages, the first whose condition holds
+//! decides.
 //!
 //! 1. No GPU, or none whose free memory takes a task: CPU.
 //! 2. Few tasks or a small workload: CPU.
@@ -10,9 +10,8 @@
 //! 6. Many tasks or a large workload, and parallel: GPU.
 //! 7. Complex tasks: GPU.
 //!
-//! Else the last answer of the [`ProfilingHeuristics`]. [`rule`] is pure and
-//! allocates nothing: it is on the path of every decision that lacks evidence. Its sentences are
-//! made only when they are asked for.
+//! Else the last answer of the [`ProfilingHeuristics`]. [`rule`] is pure and allocates nothing:
+//! every decision without evidence calls it. Its sentences are made on request.
 
 use std::fmt;
 
@@ -54,21 +53,20 @@ macro_rules! setters {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProfilingHeuristics {
-    /// Workload size below which the CPU does it (stage 2); 100 000.
+    /// Workload size below which the CPU is used (stage 2); 100 000.
     pub small_workload_threshold: u64,
-    /// Workload size above which the GPU does it (stage 6); 10 000 000.
+    /// Workload size above which the GPU is used (stage 6); 10 000 000.
     pub large_workload_threshold: u64,
-    /// Part of the GPU's memory that may be in use, 0 to 1; above it the work is
-    /// split (stage 4). 0.8.
+    /// Fraction of the GPU's memory that may be in use, 0 to 1; above it the work is split (stage
+    /// 4). 0.8.
     pub gpu_memory_pressure_threshold: f64,
-    /// Fewer tasks than this are the CPU's (stage 2); 10.
+    /// Fewest tasks for a GPU (stage 2); 10.
     pub min_tasks_for_gpu: usize,
     /// Tasks per batch on the CPU, 1 or more; 32.
     pub optimal_cpu_batch_size: usize,
     /// Tasks per batch on the GPU, 1 or more; 256.
     pub optimal_gpu_batch_size: usize,
-    /// Complexity above which the GPU does it (stage 7); 50. Infinite: there is
-    /// no stage 7.
+    /// Complexity above which the GPU is used (stage 7); 50. Infinity disables stage 7.
     pub complexity_threshold_for_gpu: f64,
     /// The strategy when no stage decides; never Auto. CpuOnly.
     pub last_answer: ExecutionStrategy,
@@ -103,36 +101,36 @@ impl ProfilingHeuristics {
     }
 
     setters! {
-        /// The same with that workload size below which the CPU does it.
+        /// Sets the workload size below which the CPU is used.
         with_small_threshold(small_workload_threshold: u64)
-        /// The same with that workload size above which the GPU does it.
+        /// Sets the workload size above which the GPU is used.
         with_large_threshold(large_workload_threshold: u64)
-        /// The same with that fraction of the GPU's memory that may be in use, 0 to 1.
+        /// Sets the fraction of the GPU's memory that may be in use, 0 to 1.
         with_memory_threshold(gpu_memory_pressure_threshold: f64)
-        /// The same with that many tasks from which a GPU is thought of.
+        /// Sets the fewest tasks for which a GPU is considered.
         with_min_tasks(min_tasks_for_gpu: usize)
-        /// The same with that many tasks per batch on the CPU.
+        /// Sets the tasks per batch on the CPU.
         with_cpu_batch_size(optimal_cpu_batch_size: usize)
-        /// The same with that many tasks per batch on the GPU.
+        /// Sets the tasks per batch on the GPU.
         with_gpu_batch_size(optimal_gpu_batch_size: usize)
-        /// The same with that complexity above which the GPU does it; infinite for no stage 7.
+        /// Sets the complexity above which the GPU is used; infinity disables stage 7.
         with_complexity_threshold(complexity_threshold_for_gpu: f64)
-        /// The same with that strategy when no stage decides.
+        /// Sets the strategy if no stage decides.
         with_last_answer(last_answer: ExecutionStrategy)
     }
 
-    /// Fails for thresholds that no decision can be made with.
+    /// Checks that a decision can be made with these thresholds.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Invalid`](breakeven_types::ErrorKind::Invalid), with the threshold's
-    /// name and what it may be.
+    /// [`ErrorKind::Invalid`](breakeven_types::ErrorKind::Invalid), with the threshold's name and
+    /// its valid range.
     pub fn check(&self) -> Result<(), Error> {
         self.wrong()
             .map_or(Ok(()), |(_, message)| Err(Error::invalid(message)))
     }
 
-    /// What is wrong, and the threshold that it is with.
+    /// Returns the first invalid threshold and what is wrong with it.
     fn wrong(&self) -> Option<(&'static str, String)> {
         let wrong = |name, what: String| Some((name, format!("{name} is {what}")));
         let (small, large) = (self.small_workload_threshold, self.large_workload_threshold);
@@ -143,7 +141,7 @@ impl ProfilingHeuristics {
         }
         let part = self.gpu_memory_pressure_threshold;
         if !(0.0..=1.0).contains(&part) {
-            let range = format!("{part}; give a part from 0 to 1");
+            let range = format!("{part}; give a fraction from 0 to 1");
             return wrong("gpu_memory_pressure_threshold", range);
         }
         for (name, size) in [
@@ -171,9 +169,9 @@ impl ProfilingHeuristics {
         Some(("last_answer", format!("last_answer: {wrong}")))
     }
 
-    /// Reads heuristics from TOML. The keys are the fields' names; each is
-    /// optional, and what is left out is as in [`Default`]. `last_answer` is
-    /// written as a strategy is printed, and `inf` switches stage 7 off:
+    /// Reads heuristics from TOML. The keys are the fields' names. Each is optional; its default is
+    /// as in [`Default`]. `last_answer` is written as a strategy is printed, and `inf` disables
+    /// stage 7:
     ///
     /// ```
     /// # use breakeven_schedule::plan::ProfilingHeuristics;
@@ -187,8 +185,8 @@ impl ProfilingHeuristics {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::File`](breakeven_types::ErrorKind::File) with line and column, for what
-    /// is no TOML, has other keys, or would not pass [`check`](Self::check).
+    /// [`ErrorKind::File`](breakeven_types::ErrorKind::File) with line and column, for invalid
+    /// TOML, unknown keys, or values that [`check`](Self::check) refuses.
     pub fn from_toml(text: &str) -> Result<Self, Error> {
         let heuristics: Self = toml_file::read(text)?;
         match heuristics.wrong() {
@@ -201,9 +199,9 @@ impl ProfilingHeuristics {
         }
     }
 
-    /// Tasks per batch: the CPU's or the GPU's size, for a split the mean of both
-    /// weighted by their shares, rounded; never more than there are tasks, so 0
-    /// for none. For Auto, which is no decision yet, the CPU's.
+    /// Returns the tasks per batch: the CPU's or the GPU's size; for a split, the mean of both
+    /// weighted by their shares, rounded. Never more than `tasks`, so 0 for none. Auto, which is no
+    /// decision yet, uses the CPU's size.
     pub fn batch_size(&self, strategy: ExecutionStrategy, tasks: usize) -> usize {
         let size = match strategy {
             ExecutionStrategy::Auto | ExecutionStrategy::CpuOnly => self.optimal_cpu_batch_size,
@@ -222,7 +220,7 @@ impl ProfilingHeuristics {
     }
 }
 
-/// A stage of the rule for when nothing was measured.
+/// A stage of the rule for batches without measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
@@ -245,7 +243,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// Its number, 1 to 7; none for the last answer.
+    /// Returns its number, 1 to 7; none for the last answer.
     pub fn number(self) -> Option<u8> {
         (self != Self::Last).then_some(self as u8 + 1)
     }
@@ -261,15 +259,15 @@ impl fmt::Display for Stage {
     }
 }
 
-/// A batch is sequential where less than this part of the work can be done at once (stage 3):
-/// endless workers could not make it faster by more (Amdahl's law).
+/// Fraction of parallel work below which a batch is sequential (stage 3): infinitely many workers
+/// could not speed it up by more (Amdahl's law).
 pub const SEQUENTIAL_BELOW: f64 = 0.01;
 
-/// More tasks than this are many (stage 6).
+/// A batch with more tasks than this has many (stage 6).
 pub const MANY_TASKS: usize = 100;
 
-/// From this part of the work on a batch is parallel (stage 6). Half: below it
-/// even endless workers could not make it twice as fast (Amdahl's law).
+/// Fraction of parallel work from which a batch is parallel (stage 6). With less than half, even
+/// infinitely many workers could not halve its time (Amdahl's law).
 pub const PARALLEL_FROM: f64 = 0.5;
 
 /// The split under memory pressure (stage 4).
@@ -286,18 +284,18 @@ const STAGES: [Stage; 7] = [
     Stage::Complex,
 ];
 
-/// What the rule decided, with all that it looked at.
+/// The rule's answer, with the facts it was based on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Ruling {
     /// What to run; never Auto.
     pub strategy: ExecutionStrategy,
     /// The stage that decided.
     pub stage: Stage,
-    /// What the stages looked at.
+    /// The facts that the stages checked.
     pub facts: RuleFacts,
 }
 
-/// What the stages of the rule look at.
+/// The facts that the stages of the rule check.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct RuleFacts {
     /// The batch.
@@ -306,23 +304,22 @@ pub struct RuleFacts {
     pub workload_size: u64,
     /// Its [`WorkloadProfile::estimated_memory_bytes`].
     pub needed_bytes: u64,
-    /// Whether there is a GPU that can be used: its free memory takes a task.
+    /// Whether there is a usable GPU: one whose free memory holds a task.
     pub has_gpu: bool,
     /// GPUs that cannot be used now.
     pub gpus_left_out: usize,
-    /// Part of the GPU's memory that is in use, 0 to 1; of several GPUs the least. None
-    /// where it is unknown, which counts as no pressure.
+    /// Fraction of the GPU's memory that is in use, 0 to 1; the least of several GPUs. None if it
+    /// is unknown, which counts as no pressure.
     pub memory_use: Option<f64>,
-    /// The free memory of all GPUs, bytes, all of it where the use is unknown; none
-    /// where the memory of one is unknown, which counts as enough.
+    /// Free memory of all GPUs, bytes, or all their memory if its use is unknown. None if the
+    /// memory of one is unknown, which counts as enough.
     pub free_bytes: Option<u64>,
     /// The thresholds.
     pub heuristics: ProfilingHeuristics,
 }
 
-/// Decides by the seven stages. Deterministic; what is wrong with a workload or
-/// with heuristics is for [`WorkloadProfile::check`] and
-/// [`ProfilingHeuristics::check`] to say before.
+/// Decides by the seven stages. Deterministic. It does not validate its input: call
+/// [`WorkloadProfile::check`] and [`ProfilingHeuristics::check`] first.
 ///
 /// ```
 /// use breakeven_schedule::WorkloadProfile;
@@ -368,7 +365,7 @@ pub fn rule(
 }
 
 impl RuleFacts {
-    /// What a stage answers; none if its condition does not hold.
+    /// Returns the answer of a stage; none if its condition does not hold.
     pub fn answer(&self, stage: Stage) -> Option<ExecutionStrategy> {
         let (workload, heuristics) = (&self.workload, &self.heuristics);
         let [few, small, many, large] = self.sizes();
@@ -400,11 +397,11 @@ impl RuleFacts {
             }
             Stage::Last => (true, heuristics.last_answer),
         };
-        // Without a GPU no stage can send it work.
+        // Without a GPU no stage can choose one.
         (holds && (self.has_gpu || strategy == ExecutionStrategy::CpuOnly)).then_some(strategy)
     }
 
-    /// Whether the tasks are few, the workload small, the tasks many, the workload large.
+    /// Returns whether there are few tasks, a small workload, many tasks, a large workload.
     fn sizes(&self) -> [bool; 4] {
         let (tasks, heuristics) = (self.workload.task_count, &self.heuristics);
         [
@@ -415,7 +412,7 @@ impl RuleFacts {
         ]
     }
 
-    /// What a stage finds, with its numbers.
+    /// Describes what a stage found, with its numbers.
     fn finding(&self, stage: Stage) -> String {
         let (workload, heuristics) = (&self.workload, &self.heuristics);
         let holds = self.answer(stage).is_some();
@@ -429,7 +426,7 @@ impl RuleFacts {
         };
         let size = grouped(self.workload_size);
         let [few, small, many, large] = self.sizes();
-        // The one of two findings that holds, or both.
+        // The finding that holds, or both.
         let either = |first, one: String, second, other: String| match (first, second) {
             (true, false) => one,
             (false, true) => other,
@@ -508,10 +505,10 @@ impl RuleFacts {
 }
 
 impl Ruling {
-    /// A sentence for each stage that was looked at, with its numbers, the one that decided
-    /// last; after it the later stages that agree.
+    /// Returns a sentence for each stage that was checked, with its numbers, ending with the one
+    /// that decided; then the later stages that agree.
     pub fn reasons(&self) -> Vec<String> {
-        // An infinite threshold switches stage 7 off.
+        // An infinite threshold disables stage 7.
         let has_complex = self.facts.heuristics.complexity_threshold_for_gpu < f64::INFINITY;
         let (before, after) = STAGES.split_at(STAGES.partition_point(|stage| *stage < self.stage));
         let before = before
@@ -531,7 +528,7 @@ impl Ruling {
         before.chain([self.reason()]).chain(agreeing).collect()
     }
 
-    /// The sentence of the stage that decided, or of the last answer.
+    /// Returns the sentence of the stage that decided, or of the last answer.
     pub fn reason(&self) -> String {
         let (stage, strategy) = (self.stage, self.strategy);
         match stage {

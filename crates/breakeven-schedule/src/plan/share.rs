@@ -1,4 +1,4 @@
-//! What each device has of a batch that was decided about, in whole tasks.
+//! How many tasks of a batch each device gets by a decision.
 
 use breakeven_profile::profile::Device;
 use serde::Serialize;
@@ -7,20 +7,20 @@ use super::{Cost, Decision, Machine, OperationCosts};
 use crate::WorkloadProfile;
 use crate::whole;
 
-/// What one device has of a batch.
+/// The share of one device.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Share {
     /// Its name; `cpu`.
     pub device: String,
     /// Its tasks.
     pub tasks: usize,
-    /// Time that it should take for them, ns; none where that is not known.
+    /// Its predicted time for them, ns; none if it is not known.
     pub predicted_ns: Option<f64>,
 }
 
 impl Decision {
-    /// What each device has of the batch that was decided about, the CPU first; of several
-    /// GPUs nothing where it is not known which has how much.
+    /// Returns the share of each device, the CPU first. No share for several GPUs if the division
+    /// among them is not known.
     pub fn shares(
         &self,
         workload: &WorkloadProfile,
@@ -42,7 +42,8 @@ impl Decision {
         };
         let whole = |part: f64| whole((part * tasks as f64).round()).min(tasks);
         let is_split = on_gpus > 0.0 && on_gpus < 1.0;
-        // The sequential part of the work is one device's, and the others wait for it.
+        // The sequential fraction of the work runs on one device, and the other devices wait for
+        // it.
         let is_stated = costs.cpu.is_some_and(|cpu| cpu.observations == 0);
         let waits = is_split && is_stated && workload.parallelization < 1.0;
         let share = |device: &str, cost: Option<Cost>, (tasks, done): (usize, f64)| Share {

@@ -1,4 +1,4 @@
-//! Where a batch runs, as users say it.
+//! Where a batch runs, in the user's terms.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,26 +11,24 @@ use crate::error::Error;
 /// Where a batch runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ExecutionStrategy {
-    /// Where it pays: decided for each batch from what was measured, or by the
-    /// rule where nothing was.
+    /// Where it pays: decided for each batch from measurements, or by the rule if there are none.
     #[default]
     Auto,
     /// On the CPU's workers alone.
     CpuOnly,
-    /// On the GPU; the CPU does what the GPU fails at.
+    /// On the GPU; the CPU runs what fails on the GPU.
     GpuOnly,
-    /// On both at once, each with its part of the tasks. The parts are kept.
+    /// On both at once, with fixed shares.
     Hybrid {
-        /// Percent of the tasks for the GPU.
+        /// Percentage of the tasks for the GPU.
         gpu_allocation: u8,
-        /// Percent of the tasks for the CPU; both sum to 100.
+        /// Percentage of the tasks for the CPU; both sum to 100.
         cpu_allocation: u8,
     },
 }
 
 impl ExecutionStrategy {
-    /// Both at once, with `gpu` percent of the tasks for the GPU and the rest
-    /// for the CPU.
+    /// Splits with `gpu` percent of the tasks for the GPU and the rest for the CPU.
     ///
     /// # Errors
     ///
@@ -40,7 +38,7 @@ impl ExecutionStrategy {
         strategy.check().map(|()| strategy)
     }
 
-    /// [`hybrid`](Self::hybrid) of what is known to be a percentage.
+    /// As [`hybrid`](Self::hybrid), for a percentage that is known to be valid.
     pub const fn split(gpu: u8) -> Self {
         Self::Hybrid {
             gpu_allocation: gpu,
@@ -48,14 +46,14 @@ impl ExecutionStrategy {
         }
     }
 
-    /// A split with that part of the tasks for GPUs, in whole percent, at least one for each
-    /// side.
+    /// Splits with the given fraction of the tasks for GPUs, rounded to a percentage, at least 1 %
+    /// for each side.
     #[expect(clippy::cast_sign_loss, reason = "1 to 99")]
     pub(crate) fn split_at(gpu: f64) -> Self {
         Self::split((100.0 * gpu).round().clamp(1.0, 99.0) as u8)
     }
 
-    /// Fails unless the percentages sum to 100.
+    /// Checks that the percentages sum to 100.
     ///
     /// # Errors
     ///
@@ -76,9 +74,8 @@ impl ExecutionStrategy {
         }
     }
 
-    /// How many of so many tasks are the GPU's, and how many the CPU's. A split
-    /// rounds to the nearest whole task; for Auto, which is no decision yet, all
-    /// are the CPU's.
+    /// Returns how many of `tasks` are the GPU's, and how many the CPU's. A split rounds to the
+    /// nearest task. For Auto, which is no decision yet, all are the CPU's.
     ///
     /// ```
     /// use breakeven_schedule::plan::ExecutionStrategy;
@@ -114,7 +111,7 @@ impl fmt::Display for ExecutionStrategy {
     }
 }
 
-/// As it is printed: `hybrid:60/40`.
+/// Serialized as it is printed: `hybrid:60/40`.
 impl Serialize for ExecutionStrategy {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -1,4 +1,4 @@
-//! TOML that a user wrote: errors with the line and the column.
+//! Reads a user's TOML: errors name the line and the column.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     })
 }
 
-/// An error at the first of these keys that the document has at its top.
+/// Returns an error at the first of these keys at the top level of the document.
 pub(super) fn error_at_key(text: &str, keys: &[&str], message: &str) -> Error {
     let place = DeTable::parse(text).ok().and_then(|table| {
         let key = |key: &&str| Some(table.get_ref().get_key_value(*key)?.0.span());
@@ -26,7 +26,7 @@ pub(super) fn error_at_key(text: &str, keys: &[&str], message: &str) -> Error {
     error_at(text, place, message)
 }
 
-/// An error at that place of the text, at its beginning where there is none.
+/// Returns an error at that place of the text, or at its beginning.
 pub(super) fn error_at(text: &str, place: Option<Range<usize>>, message: &str) -> Error {
     let start = place.map_or(0, |place| place.start.min(text.len()));
     let before = text.get(..start).unwrap_or_default();
@@ -38,8 +38,8 @@ pub(super) fn error_at(text: &str, place: Option<Range<usize>>, message: &str) -
     )
 }
 
-/// Holds errors against cases, a line each: `document => error`, with `; ` between the lines of
-/// the document.
+/// Compares errors with expected ones, one case a line: `document => error`, with `; ` between the
+/// lines of the document.
 #[cfg(test)]
 pub(super) fn refuses<T: std::fmt::Debug>(cases: &str, read: fn(&str) -> Result<T, Error>) {
     for case in cases.lines().skip(1) {

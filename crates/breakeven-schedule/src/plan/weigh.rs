@@ -1,10 +1,10 @@
-//! Which candidate is the best: by time, or by what an objective weighs.
+//! Which candidate is the best: by time, or by an objective.
 //!
-//! A batch of `T` ns on devices that are busy for `b` ns each takes `Σ idle · T +
-//! Σ (busy − idle) · b` of a resource, with what each device draws per ns while it works
-//! and while it waits; of a CPU each worker draws its part. Both are linear in the parts of the devices, so without a deadline
-//! the best choice is one device alone or the split that ends together. With one it may
-//! be a split that keeps its parts ([`kept`](super::kept)).
+//! A batch of `T` ns on devices that are busy for `b` ns each uses `Σ idle · T + Σ (busy − idle) ·
+//! b` of a resource, with what each device uses per ns while it works and while it waits; of a CPU
+//! each worker uses its fraction. Both are linear in the shares of the devices. So without a
+//! deadline the best choice is one device alone or the split that ends together. With a deadline it
+//! may be a split that keeps its shares ([`kept`](super::kept)).
 
 use super::draws::Draws;
 use super::objective::{Goal, Resource};
@@ -15,7 +15,7 @@ use super::{
 use crate::WorkloadProfile;
 use crate::error::Error;
 
-/// What an objective weighs a batch's candidates by.
+/// What an objective needs to weigh a batch's candidates.
 pub(super) struct Weighing<'w> {
     pub(super) resource: Resource,
     energy: Option<Draws>,
@@ -28,11 +28,11 @@ pub(super) struct Weighing<'w> {
 }
 
 impl<'w> Weighing<'w> {
-    /// None for time alone, and where there is but one device.
+    /// Returns none for time alone, and if there is only one device.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unmeasured`] where it is not known what a device draws.
+    /// [`ErrorKind::Unmeasured`] if it is not known what a device uses.
     pub(super) fn of(
         goal: Goal<'_>,
         machine: &Machine,
@@ -63,8 +63,8 @@ impl<'w> Weighing<'w> {
         }))
     }
 
-    /// Says of a candidate what it takes: the time that batches took which ran like it, where
-    /// there were some, and what that draws.
+    /// Replaces a candidate's predicted time by that of earlier batches that ran the same way, if
+    /// any, and sets what it uses in that time.
     pub(super) fn correct(&self, candidate: &mut Candidate) {
         match self.took(candidate) {
             Some((took, _)) => {
@@ -76,7 +76,7 @@ impl<'w> Weighing<'w> {
         }
     }
 
-    /// Says of a candidate what it draws in the time that it takes.
+    /// Sets what a candidate uses in its predicted time.
     pub(super) fn weigh(&self, candidate: &mut Candidate) {
         let Some(ns) = candidate.predicted_ns else {
             return;
@@ -85,15 +85,15 @@ impl<'w> Weighing<'w> {
         self.draw(candidate, ns, (cpu, &gpus));
     }
 
-    /// Says what it draws whose devices work for so many of so many ns.
+    /// Sets what a candidate uses if its devices are busy for these times out of `ns`.
     pub(super) fn draw(&self, candidate: &mut Candidate, ns: f64, (cpu, gpus): (f64, &[f64])) {
         let spent = |draws: &Option<Draws>| Some(draws.as_ref()?.spent(ns, cpu, gpus));
         candidate.energy_j = spent(&self.energy);
         candidate.cost = spent(&self.cost);
     }
 
-    /// For how long each device works of a candidate's time, ns: the CPU as if all its
-    /// workers did.
+    /// Returns how long each device is busy of a candidate's time, ns; for the CPU as if all its
+    /// workers were.
     fn busy(&self, candidate: &Candidate, ns: f64) -> (f64, Vec<f64>) {
         let tasks = self.workload.task_count as f64;
         let part = |index: usize| candidate.gpu_parts.get(index).copied().unwrap_or(0.0);
@@ -106,7 +106,8 @@ impl<'w> Weighing<'w> {
         let is_split = on_cpu > 0.0 && on_gpus > 0.0;
         let of = |cost: Option<Cost>, part: f64| match cost {
             _ if part <= 0.0 => 0.0,
-            // The sequential part of the work is one device's, and the others wait for it.
+            // The sequential fraction of the work runs on one device, and the other devices wait
+            // for it.
             Some(cost) if is_split && cost.observations == 0 && self.is_sequential() => ns,
             Some(cost) => {
                 let cost = if is_split { shared(cost) } else { cost };
@@ -122,25 +123,25 @@ impl<'w> Weighing<'w> {
         self.workload.parallelization < 1.0
     }
 
-    /// What the objective counts of a candidate; infinite where it is not known, or where
-    /// the candidate is not sure to be done in time.
+    /// Returns what the objective counts of a candidate; infinite if it is not known, or if the
+    /// candidate is not certain to end in time.
     fn value(&self, candidate: &Candidate) -> f64 {
         let spent = candidate.spent(self.resource);
         let is_late = !self.keeps(candidate);
         spent.filter(|_| !is_late).unwrap_or(f64::INFINITY)
     }
 
-    /// True where a prediction is past the deadline.
+    /// Returns true if a predicted time is past the deadline.
     pub(super) fn is_late(&self, ns: f64) -> bool {
         self.within.is_some_and(|within| ns > within)
     }
 
-    /// True where times are not measured, but follow from stated rates.
+    /// Returns true if times are not measured, but follow from stated rates.
     pub(super) fn is_stated(&self) -> bool {
         self.costs.cpu.is_some_and(|cost| cost.observations == 0)
     }
 
-    /// When a candidate is sure to be done, ns.
+    /// Returns when a candidate is certain to end, ns.
     fn sure_ns(&self, candidate: &Candidate) -> f64 {
         match self.took(candidate) {
             Some((_, longest)) => longest,
@@ -148,7 +149,7 @@ impl<'w> Weighing<'w> {
         }
     }
 
-    /// What batches took that ran as this candidate would.
+    /// Returns the times of earlier batches that ran as this candidate would.
     fn took(&self, candidate: &Candidate) -> Option<(Took, f64)> {
         let way = match candidate.strategy {
             ExecutionStrategy::CpuOnly => Way::Candidate(0),
@@ -158,7 +159,7 @@ impl<'w> Weighing<'w> {
         self.batches(way)
     }
 
-    /// What batches took that ran in that way.
+    /// Returns the times of earlier batches that ran this way.
     pub(super) fn batches(&self, way: Way) -> Option<(Took, f64)> {
         let tasks = self.workload.task_count;
         self.costs.ways.took(way, tasks, self.tuning)
@@ -169,8 +170,8 @@ impl<'w> Weighing<'w> {
         self.within.is_none_or(|within| ns <= within)
     }
 
-    /// Chooses the candidate that takes least, a split only if it gains enough; where none
-    /// is sure to be done in time, the fastest.
+    /// Chooses the candidate that uses least, a split only if it gains enough. If none is certain
+    /// to end in time, chooses the fastest.
     pub(super) fn choose(&self, decision: &mut Decision) {
         let mut values = decision.candidates.each_ref().map(|each| self.value(each));
         let latest = self
@@ -189,7 +190,7 @@ impl<'w> Weighing<'w> {
             values = times(decision);
         }
         pick(decision, self.tuning.least_gain, values);
-        // What is late anyway may as well tell of a split that nobody tried.
+        // A batch that is late anyway can measure an untried split.
         if is_late && let Some(untried) = self.untried(decision) {
             decision.overrule(untried.strategy, Basis::Exploration);
             decision.candidates[2] = untried;
@@ -202,9 +203,9 @@ impl<'w> Weighing<'w> {
         }
     }
 
-    /// What a batch takes more than a candidate does, as a fraction of that, if a GPU or the
-    /// CPU has so many of the tasks, for `try_ns`, whatever is chosen. None where it may be late then, or where
-    /// that is not known.
+    /// Returns what a batch uses more than a candidate, as a fraction of the candidate's use, if a
+    /// GPU or the CPU runs `tasks` of its tasks for `try_ns`. None if the batch may be late then,
+    /// or if that is not known.
     pub(super) fn excess(
         &self,
         chosen: &Candidate,
@@ -234,7 +235,7 @@ impl<'w> Weighing<'w> {
     }
 }
 
-/// A cost beside other devices.
+/// Returns a cost while other devices run.
 pub(super) fn shared(cost: Cost) -> Cost {
     Cost {
         per_task_ns: cost.per_task_ns * cost.beside,

@@ -1,4 +1,4 @@
-//! Machines on which the fastest choice is not the one that takes least.
+//! Machines on which the fastest choice is not the one that uses least.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ fn the_least_energy_is_not_the_least_time() {
     );
     let cold = decided(HOT_CARD, "energy");
     assert_eq!(cold.strategy, ExecutionStrategy::CpuOnly);
-    // 100 ms of 160 W; 80 ms of 600 W; 16 of 36 parts of the one, 20 of the other.
+    // 100 ms of 160 W; 80 ms of 600 W; 16/36 of the first, 20/36 of the second.
     let joules = cold.candidates.each_ref().map(|each| each.energy_j);
     let near =
         |found: Option<f64>, expected: f64| (found.expect("J") / expected - 1.0).abs() < 0.02;
@@ -98,7 +98,7 @@ fn a_deadline_lets_the_one_that_saves_work_until_then() {
 }
 
 #[test]
-fn what_is_not_known_is_an_error_that_says_what_would_tell() {
+fn what_is_not_known_is_an_error_that_says_what_is_needed() {
     let workload = WorkloadProfile::from_task_count(1_600);
     let heuristics = ProfilingHeuristics::default();
     let refused = |machine: &str, objective, prices: Option<&Prices>| {

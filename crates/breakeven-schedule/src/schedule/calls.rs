@@ -1,46 +1,45 @@
-//! Functions that take several tasks a call, such as vectorised ones: a call costs something
-//! whatever it holds, as a launch of a GPU does.
+//! Sizes the calls of functions that take several tasks a call, such as vectorised ones. A call has
+//! a fixed cost, as a GPU launch does.
 //!
-//! Once it is known what a call costs, it holds so many tasks that this is no more than
-//! [`MOST_COST`] of its time, as far as there are so many for each worker. Until then:
+//! Once the fixed cost is known, a call holds enough tasks that it is at most [`MOST_COST`] of the
+//! call's time, if there are enough tasks for each worker. Until then:
 //!
-//! - Beside GPUs, and where somebody sees how far a batch is, the first call has one task and
-//!   the following ones [`GROWTH`] times as many, until two sizes show it.
-//! - Workers alone get one call each. In the next batch one of them gets two, the first with a
-//!   part of [`GROWTH`] of the tasks, and these show it.
+//! - Beside GPUs, and if the progress of a batch is watched, the first call has one task and each
+//!   following one [`GROWTH`] times as many, until two sizes show the cost.
+//! - Workers alone get one call each. In the next batch one of them gets two, the first with
+//!   1/[`GROWTH`] of the tasks, and these two show it.
 
 use std::ops::Range;
 
 use super::Ns;
 
-/// How many times as many tasks as the call before a call has at most, while it is not known
-/// what it costs.
+/// Largest growth from one call to the next while the cost of a call is not known.
 const GROWTH: usize = 16;
 
-/// The most of a call's time that the call itself is to cost, its tasks apart.
+/// Largest fixed cost of a call, as a fraction of its time.
 const MOST_COST: f64 = 0.05;
 
-/// What is known of the calls of a batch.
+/// What is known about the calls of a batch.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// What a call costs whatever it holds, ns, as other batches showed …
+    /// Fixed cost of a call, ns, as other batches showed it …
     known: Option<Ns>,
-    /// … and as calls of two sizes of this one showed.
+    /// … and as calls of two sizes in this batch showed it.
     measured: Option<Ns>,
-    /// The fewest tasks of a call, and the least that one of so many took, ns.
+    /// Tasks of the smallest call, and the shortest time of such a call, ns.
     smallest: Option<(usize, Ns)>,
-    /// The most tasks of a call that was made.
+    /// Tasks of the largest call.
     most: usize,
-    /// Calls that ended before it was known what they cost.
+    /// Calls that ended before the cost was known.
     pending: Vec<(Range<usize>, Ns)>,
-    /// Calls that ended.
+    /// Number of calls that ended.
     count: usize,
-    /// Tasks of those whose cost is known, and the time of these tasks alone, ns.
+    /// Tasks of the calls whose cost is known, and the time of these tasks alone, ns.
     done: (usize, Ns),
 }
 
 impl Calls {
-    /// A call costs so many ns, as far as is known from other batches.
+    /// Creates the record; `known` is the fixed cost from other batches, ns.
     pub(super) fn new(known: Option<Ns>) -> Self {
         Self {
             known,
@@ -52,36 +51,37 @@ impl Calls {
         self.measured.or(self.known)
     }
 
-    /// What a call costs, ns; 0 where that is not known.
+    /// Returns the fixed cost of a call, ns; 0 if it is not known.
     pub(super) fn cost(&self) -> Ns {
         self.known_cost().unwrap_or(0.0)
     }
 
-    /// What this batch showed of that.
+    /// Returns the cost that this batch showed.
     pub(super) fn measured(&self) -> Option<Ns> {
         self.measured
     }
 
-    /// What the calls cost each of so many workers, ns. An operator that shares out all of a
-    /// batch itself is called once, without a schedule.
+    /// Returns the fixed costs of the calls per worker, ns. An operator that divides a batch itself
+    /// is called once, without a schedule.
     pub(super) fn spent(&self, workers: usize) -> Ns {
         let count = self.count.max(1);
         self.cost() * count as f64 / workers.min(count) as f64
     }
 
-    /// Tasks that a call should have at the least where a task takes so many ns; none where it is
-    /// not known what a call costs.
+    /// Returns the fewest tasks for a call if a task takes `task_ns`; none if the cost of a call is
+    /// not known.
     pub(super) fn fewest(&self, task_ns: Ns) -> Option<usize> {
         let cost = self.known_cost()?;
         Some(crate::whole(cost * (1.0 / MOST_COST - 1.0) / task_ns))
     }
 
-    /// Tasks of the next call, to find out what a call costs.
+    /// Returns the tasks of the next call, chosen to measure the cost of a call.
     pub(super) fn grown(&self) -> usize {
         GROWTH.saturating_mul(self.most).max(1)
     }
 
-    /// The first of two calls of so many tasks which show that, or the second.
+    /// Returns the tasks of the first of two calls that together have `tasks` and show the cost, or
+    /// of the second.
     pub(super) fn one_of_two(&self, tasks: usize) -> usize {
         if self.most == 0 {
             tasks / GROWTH
@@ -90,19 +90,19 @@ impl Calls {
         }
     }
 
-    /// A call of so many tasks is made.
+    /// Records the start of a call.
     pub(super) fn made(&mut self, tasks: usize) {
         self.most = self.most.max(tasks);
     }
 
-    /// A call ended after so many ns. The calls of which the time of the tasks alone is known now,
-    /// and that time.
+    /// Records the end of a call. Returns the calls for which the time of the tasks alone has
+    /// become known, and that time.
     pub(super) fn ended(&mut self, tasks: Range<usize>, ns: Ns) -> Vec<(Range<usize>, Ns)> {
         self.count += 1;
         let len = tasks.len();
         self.pending.push((tasks, ns));
         let (fewest, least) = match self.smallest {
-            // One of fewer tasks that took longer was held up by something else.
+            // A smaller call that took longer was delayed by something else.
             Some((fewest, least)) if len >= fewest => (fewest, least.min(ns)),
             _ => (len, ns),
         };
@@ -110,7 +110,7 @@ impl Calls {
         if len >= 2 * fewest {
             let each = (ns - least) / (len - fewest) as f64;
             let cost = (least - each * fewest as f64).max(0.0);
-            // A larger one that was held up shows too little.
+            // If the larger call was delayed, the estimate is too low.
             self.measured = Some(self.measured.map_or(cost, |before| before.max(cost)));
         }
         match self.known_cost() {
@@ -119,7 +119,7 @@ impl Calls {
         }
     }
 
-    /// The calls that ended before it was known what they cost, and the time of their tasks.
+    /// Returns the calls that ended before the cost was known, and the time of their tasks.
     pub(super) fn rest(&mut self) -> Vec<(Range<usize>, Ns)> {
         let cost = self.cost();
         let mut calls = std::mem::take(&mut self.pending);
@@ -127,7 +127,7 @@ impl Calls {
             *ns = (*ns - cost).max(0.0);
             self.done = (self.done.0 + tasks.len(), self.done.1 + *ns);
         }
-        // What is so little beside the call is noise: such tasks take what all took on average.
+        // A remainder this small is noise: such tasks get the mean time.
         let mean = self.done.1 / self.done.0.max(1) as f64;
         for (tasks, ns) in &mut calls {
             if *ns < MOST_COST * cost {
@@ -137,8 +137,7 @@ impl Calls {
         calls
     }
 
-    /// True where the calls show to within a call what a batch of so many tasks takes so many
-    /// workers.
+    /// Returns true if the calls predict the time of a batch on `workers` workers to within a call.
     pub(super) fn are_precise(&self, tasks: usize, workers: usize) -> bool {
         let noise = MOST_COST * self.count as f64 / self.done.0.max(1) as f64;
         noise * tasks as f64 / workers as f64 <= 1.0

@@ -7,36 +7,36 @@ use super::{Ns, Order, Schedule, Setup, Span};
 use crate::plan::{Shape, Tuning};
 use crate::whole;
 
-/// Fewest tasks that tell how far tasks differ.
+/// Fewest tasks that show how far tasks differ.
 const FEWEST_TASKS: f64 = 8.0;
 
 /// The longest call of a batch that is watched, ns, unless calls cost more.
 pub const LONGEST_CALL: Ns = 1e6;
 
-/// What is known of the workers.
+/// What is known about the workers.
 #[derive(Debug, Default)]
 pub(super) struct Workers {
     held: Vec<Held>,
-    /// What the last spans took over what was expected of them.
+    /// Recent spans: observed over expected time.
     recent: f64,
-    /// What spans took, ns, and how many tasks of the mean they were taken for.
+    /// Time of the spans, ns, and their expected work in mean tasks.
     pub(super) took: f64,
     pub(super) weight: f64,
-    /// What spans took per task of the mean, ns, before the GPUs began and then, where
-    /// these wait to see that.
+    /// Time of spans per mean task, ns, before and after the GPUs began, if the GPUs wait so that
+    /// this is measured.
     paces: [Vec<Ns>; 2],
-    /// Tasks that they did, and what the dearest of them took, ns.
+    /// Tasks done, and the longest of them, ns.
     pub(super) done: f64,
-    dearest: f64,
-    /// Tasks in the middle of the batch that are looked at first, the next one last.
+    longest: f64,
+    /// Tasks in the middle of the batch that are sampled first, the next one last.
     marks: Vec<usize>,
-    /// How many looked for work in vain since somebody gave some.
+    /// Workers that looked for work in vain since some was last given back.
     pub(super) hungry: usize,
-    /// A worker is to get a task whatever the rates promise.
+    /// A worker must get a task, whatever the predicted rates.
     pub(super) probes: bool,
 }
 
-/// A span that a worker has.
+/// A worker's current span.
 #[derive(Debug, Clone, Copy)]
 struct Held {
     start: usize,
@@ -53,18 +53,18 @@ impl Workers {
         }
     }
 
-    /// How far the tasks differed ([`Shape::tail`]); none where there were too few to tell.
+    /// Returns how far the tasks differed ([`Shape::tail`]); none if there were too few.
     pub(super) fn tail(&self) -> Option<f32> {
-        let times = self.dearest * self.done / self.took.max(f64::MIN_POSITIVE);
-        let is_told = self.done >= FEWEST_TASKS;
-        is_told.then(|| (times.max(1.0).ln() / self.done.ln()) as f32)
+        let times = self.longest * self.done / self.took.max(f64::MIN_POSITIVE);
+        let is_known = self.done >= FEWEST_TASKS;
+        is_known.then(|| (times.max(1.0).ln() / self.done.ln()) as f32)
     }
 
-    /// How many times as long spans took beside the GPUs as before these began, where most
-    /// took clearly longer than any before; none where the batch did not tell.
+    /// Returns the slow-down of spans beside the GPUs, if most took clearly longer than any before
+    /// the GPUs began, else 1; none if the batch did not show it.
     ///
-    /// Where a GPU is software, spans are held up by its threads or not at all: so some of
-    /// them may not have taken longer, and their mean is what the workers lost.
+    /// The threads of a software GPU delay a span or do not touch it. So some spans may not be
+    /// slower, and the mean is what the workers lost.
     pub(super) fn hindrance(&self, tuning: &Tuning) -> Option<f64> {
         let [alone, beside] = &self.paces;
         let longest = alone.iter().copied().reduce(f64::max)?;
@@ -72,21 +72,20 @@ impl Workers {
         let longer = beside.iter().filter(|pace| **pace > clearly).count();
         let mean = |paces: &[Ns]| paces.iter().sum::<Ns>() / paces.len() as f64;
         let times = mean(beside) / mean(alone).max(f64::MIN_POSITIVE);
-        let is_told = 2 * longer > beside.len();
-        (!beside.is_empty()).then_some(if is_told { times } else { 1.0 })
+        let is_known = 2 * longer > beside.len();
+        (!beside.is_empty()).then_some(if is_known { times } else { 1.0 })
     }
 
-    /// True where no worker has a span.
+    /// Returns true if no worker has a span.
     pub(super) fn is_idle(&self) -> bool {
         self.held.is_empty()
     }
 }
 
 impl Schedule {
-    /// Chooses the places in the middle that are looked at first. Between them GPUs
-    /// need launches of their own, so there are as many as that is worth: the more
-    /// even the devices, the more a stretch of dear tasks costs that one of them has
-    /// taken unseen.
+    /// Chooses the places in the middle that are sampled first. Between them GPUs need launches of
+    /// their own, so their number depends on the benefit: the more equal the devices, the more it
+    /// costs if one of them takes a run of expensive tasks unsampled.
     pub(super) fn mark(&mut self) {
         let Setup { tasks, tuning, .. } = self.setup;
         if !self.is_shared() || !self.samples() {
@@ -98,7 +97,7 @@ impl Schedule {
             Some(end) if end < alone => {
                 let launches = self.gpus.iter().filter_map(|gpu| gpu.rate.fixed);
                 let launch = launches.fold(1.0, f64::max);
-                // Time that is lost where the GPUs have all of what was not seen.
+                // Time lost if the GPUs take everything that was not sampled.
                 let risk = end / (alone - end).max(f64::MIN_POSITIVE);
                 let most = tuning.marks as f64;
                 whole((tuning.least_gain * end / launch * (1.0 + risk)).min(most * risk.min(1.0)))
@@ -111,13 +110,13 @@ impl Schedule {
         self.cpu.marks = places.rev().collect();
     }
 
-    /// True where samples of the tasks are worth something: there are enough, a sample costs no
-    /// call, and it is not known where the work lies.
+    /// Returns true if sampling the tasks pays: there are enough, a sample costs no call, and it is
+    /// not known where the work lies.
     fn samples(&self) -> bool {
         self.calls.is_none() && self.setup.tasks / 8 >= self.setup.workers && !self.knows_shape()
     }
 
-    /// The next span of a worker; none where there is nothing for it now.
+    /// Returns the next span of a worker; none if there is nothing for it now.
     pub fn cpu_turn(&mut self, now: Ns) -> Option<Span> {
         let Some(span) = self.cpu_span(now) else {
             self.cpu.hungry += 1;
@@ -143,7 +142,7 @@ impl Schedule {
             return Some(span);
         }
         let start = self.cpu_start();
-        // The front is the GPUs' as long as there are any.
+        // The front belongs to the GPUs as long as there are any.
         let has_gpus = self.has_gpus();
         let (first, last) = (self.free.ranges().next(), self.free.ranges().next_back());
         let next = if has_gpus { last } else { first };
@@ -161,10 +160,13 @@ impl Schedule {
         }
         let range = range.start.max(start)..range.end;
         let work = self.free_work(start..self.setup.tasks);
-        let is_untold = |gpu: &super::gpu::Gpu| gpu.takes() && !gpu.rate.tells_fixed();
+        let is_unknown = |gpu: &super::gpu::Gpu| gpu.takes() && !gpu.rate.is_fixed_known();
         let horizon = match shares {
-            // All may end soon: nobody takes what lasts long beside what has passed.
-            true if self.gpus.iter().any(is_untold) => self.alone(work).map(|alone| alone.min(now)),
+            // Everything may end soon: no worker takes a span that is long compared with the
+            // elapsed time.
+            true if self.gpus.iter().any(is_unknown) => {
+                self.alone(work).map(|alone| alone.min(now))
+            }
             true => self.end_of(work, now, None),
             false => self.alone(work),
         };
@@ -177,8 +179,7 @@ impl Schedule {
         self.free.take(from..from + size)
     }
 
-    /// A task from where nobody has looked: behind a launch, where the next one
-    /// begins, or at a mark.
+    /// Returns an unsampled task: behind a launch, where the next one begins, or at a mark.
     fn sample(&mut self) -> Option<Span> {
         if !self.samples() {
             return None;
@@ -201,8 +202,8 @@ impl Schedule {
         None
     }
 
-    /// A task for one worker whatever the rates promise, where that is asked for; of calls as
-    /// many as take no longer than the call itself.
+    /// Returns a task for one worker whatever the rates, if requested; in calls, as many tasks as
+    /// take no longer than the call itself.
     fn probe(&mut self) -> Option<Span> {
         if !std::mem::take(&mut self.cpu.probes) {
             return None;
@@ -214,10 +215,10 @@ impl Schedule {
         self.free.take(last.end - tasks.clamp(1, most)..last.end)
     }
 
-    /// True where one task of a worker would end well after the GPUs, at the rates
-    /// known, could have done all that is free: then they take it. Of tasks that differ
-    /// it is the dearest of those that the workers would do. Both sides ask
-    /// this, so that neither leaves to the other what that one would not take.
+    /// Returns true if one task of a worker would end well after the GPUs, at the known rates,
+    /// could have done all free work: then the GPUs take it. If tasks differ, the longest task that
+    /// the workers would run counts. Both sides call this, so that neither leaves work that the
+    /// other would refuse.
     pub(super) fn gpus_end_before_a_task(&self, now: Ns) -> bool {
         if !self.density.is_known() {
             return false;
@@ -231,12 +232,12 @@ impl Schedule {
         let Some(end) = self.gpus_alone(work, now) else {
             return false;
         };
-        end < task || end < self.dearest_of_workers(work, now)
+        end < task || end < self.longest_of_workers(work, now)
     }
 
-    /// What the dearest of the workers' tasks takes where they share so much work with the
-    /// GPUs, ns; 0 where they are alike.
-    fn dearest_of_workers(&self, work: f64, now: Ns) -> Ns {
+    /// Returns the expected time of the workers' longest task if they share `work` with the GPUs,
+    /// ns; 0 if tasks are alike.
+    fn longest_of_workers(&self, work: f64, now: Ns) -> Ns {
         let tail = Shape::tail_of(self.setup.shape.as_ref());
         if tail <= 0.0 {
             return 0.0;
@@ -247,38 +248,37 @@ impl Schedule {
         mean * tasks.clamp(1.0, self.setup.tasks as f64).powf(tail)
     }
 
-    /// Work that the workers do in a nanosecond; none where nothing says how fast they
-    /// are.
+    /// Returns the work that the workers do in a nanosecond; none if their speed is not known.
     pub(super) fn cpu_speed(&self, now: Ns) -> Option<f64> {
         let workers = self.setup.workers.max(1) as f64;
         match self.density.is_known() {
             true => Some(workers),
-            // A worker that has not ended its first task takes at least this long.
+            // A worker that has not finished its first task takes at least this long.
             false => (now > 0.0).then(|| workers / now),
         }
     }
 
-    /// For how long the workers have work, on average over them, ns. A span that should have
-    /// ended lasts as long again as it is late, as a GPU's launch does.
+    /// Returns how long the workers still have work, averaged over them, ns. An overdue span is
+    /// expected to take as long again as it is late, as a GPU's launch is.
     pub(super) fn cpu_busy(&self, now: Ns) -> Ns {
         let left = |held: &Held| (held.work - (now - held.began)).abs();
         self.cpu.held.iter().map(left).sum::<f64>() / self.setup.workers.max(1) as f64
     }
 
-    /// Time of that much work on the workers alone.
+    /// Returns the time of `work` on the workers alone.
     pub(super) fn alone(&self, work: f64) -> Option<Ns> {
         let is_known = self.density.is_known();
         is_known.then(|| work / self.setup.workers.max(1) as f64)
     }
 
-    /// Time of so many tasks of that much work each on the workers alone: the last wave of
-    /// them takes as long as any.
+    /// Returns the time of `tasks` tasks of `work` each on the workers alone: the last wave takes
+    /// as long as any.
     pub(super) fn waves(&self, tasks: usize, work: f64) -> Option<Ns> {
         let waves = tasks.div_ceil(self.setup.workers.max(1));
         self.density.is_known().then_some(waves as f64 * work)
     }
 
-    /// Tasks of a worker's span, the last ones of a range, where all is done in
+    /// Returns the tasks of a worker's span, from the end of a range, if everything ends within
     /// `horizon`.
     fn worker_size(&self, range: Range<usize>, horizon: Option<Ns>) -> usize {
         let usual = match horizon.filter(|_| self.density.is_known()) {
@@ -292,11 +292,11 @@ impl Schedule {
         size.min(self.most_of_worker).max(1)
     }
 
-    /// Tasks of a worker's next call, where so many would be right if a call cost nothing.
+    /// Returns the tasks of a worker's next call; `usual` would be right if a call cost nothing.
     fn call_size(&self, calls: &Calls, range: Range<usize>, usual: usize) -> usize {
         let Setup { tasks, workers, .. } = self.setup;
         let share = range.len().div_ceil(workers);
-        // What others would share costs more calls than it saves.
+        // More workers would cost more in calls than they save.
         let free = workers.saturating_sub(self.cpu.held.len()).max(1);
         let most = range.len().div_ceil(free).min(tasks.div_ceil(workers));
         let (mean, is_watched) = (self.density.mean(), self.setup.is_watched);
@@ -312,8 +312,8 @@ impl Schedule {
         }
     }
 
-    /// Tasks at the end of a range, or at its begin where there are no GPUs, that a worker takes
-    /// where all is done in `horizon`.
+    /// Returns how many tasks a worker takes from the end of a range, or from its beginning if
+    /// there are no GPUs, if everything ends within `horizon`.
     fn part_of_time(&self, range: Range<usize>, horizon: Ns) -> usize {
         let tuning = &self.setup.tuning;
         let seen = match self.setup.cpu {
@@ -323,12 +323,12 @@ impl Schedule {
         let target = (horizon * tuning.worker_part).max(tuning.least_span_ns);
         let begin = self.setup.orders.gpus_wait_ns;
         let target = match begin > 0.0 && self.gpus.iter().all(super::gpu::Gpu::is_new) {
-            // What ends before they begin tells what it takes alone.
+            // A span that ends before the GPUs begin shows the time without them.
             true => target.min(begin / 2.0),
             false => target,
         };
         let work = target / (1.0 + tuning.caution / seen.sqrt());
-        // Nobody takes what others could share, unless sharing takes as long.
+        // A worker leaves to the idle workers what they could share, unless sharing takes as long.
         let share = range.len().div_ceil(self.setup.workers.max(1));
         if self.has_gpus() {
             return self.density.tasks_of_end(range, work).min(share);
@@ -337,8 +337,8 @@ impl Schedule {
         self.density.tasks_of(range, work).min(share.max(short))
     }
 
-    /// True where a worker that has `left` tasks of its span to begin is to give them back,
-    /// for those who have nothing.
+    /// Returns true if a worker with `left` tasks of its span not begun must give them back to idle
+    /// workers.
     pub fn cpu_look(&mut self, left: usize) -> bool {
         let is_worth = left as f64 * self.density.mean() >= self.setup.tuning.least_span_ns;
         let gives = self.cpu.hungry > 0 && left > 0 && self.is_empty() && is_worth;
@@ -348,8 +348,9 @@ impl Schedule {
         gives
     }
 
-    /// After how long a worker is to give back what it has not begun of the span that begins
-    /// there, ns: its tasks are far dearer than was thought, and all sizes with them.
+    /// Returns the time after which a worker must give back the tasks that it has not begun of the
+    /// span that begins at `start`, ns: they are far more expensive than expected, so all sizes are
+    /// wrong.
     pub fn cpu_patience(&self, start: usize) -> Ns {
         let held = self.cpu.held.iter().find(|held| held.start == start);
         let tuning = self.setup.tuning;
@@ -361,17 +362,17 @@ impl Schedule {
         }
     }
 
-    /// True while a worker has a span.
+    /// Returns true while a worker has a span.
     pub fn is_at_work(&self) -> bool {
         !self.cpu.is_idle()
     }
 
-    /// Somebody has nothing to do and others may have a tail to give.
+    /// Returns true if some worker is idle while another may have tasks to give back.
     pub fn is_hungry(&self) -> bool {
         self.cpu.hungry > 0
     }
 
-    /// A worker did the tasks of a span, which began at `start`, in `ns`.
+    /// Records that a worker did these tasks of a span in `ns`.
     pub fn cpu_did(&mut self, done: Range<usize>, ns: Ns) {
         let held = &mut self.cpu.held;
         let found = held.iter().position(|held| held.start == done.start);
@@ -388,7 +389,7 @@ impl Schedule {
         }
     }
 
-    /// Notes the calls of which it is not known what they cost.
+    /// Records the calls whose fixed cost is not known.
     pub(super) fn end_calls(&mut self) {
         let rest = self.calls.as_mut().map(Calls::rest).unwrap_or_default();
         for (done, ns) in rest {
@@ -396,7 +397,7 @@ impl Schedule {
         }
     }
 
-    /// Tasks of a span that began at `began` took a worker so many ns.
+    /// Records the time of tasks of a span that began at `began`.
     fn tasks_took(&mut self, done: Range<usize>, ns: Ns, began: Ns) {
         let tasks = done.len() as f64;
         let wait_ns = self.setup.orders.gpus_wait_ns;
@@ -410,9 +411,9 @@ impl Schedule {
         self.cpu.took += ns;
         self.cpu.weight += self.density.expected(done.clone());
         self.cpu.done += tasks;
-        // If only one of the span differs from the mean.
+        // Assumes that only one task of the span differs from the mean.
         let mean = self.cpu.took / self.cpu.done;
-        self.cpu.dearest = self.cpu.dearest.max(ns - (tasks - 1.0) * mean);
+        self.cpu.longest = self.cpu.longest.max(ns - (tasks - 1.0) * mean);
         if self.density.is_known() {
             let ratio = ns / self.density.work(done.clone()).max(f64::MIN_POSITIVE);
             self.cpu.recent = (self.cpu.recent * ratio.clamp(0.1, 10.0)).sqrt();

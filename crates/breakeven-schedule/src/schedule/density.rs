@@ -1,11 +1,10 @@
-//! Where in a batch its work lies.
+//! Estimates where in a batch its work lies.
 //!
-//! The unit of work is a nanosecond of one CPU worker; until a worker has done a task,
-//! and nothing is known from before, it is a task. The batch is cut into 32 *places*. What
-//! workers took there says how dense the work is, relative to the shape that earlier
-//! batches had; between places that were seen it is interpolated. A GPU's launch says how
-//! much work its tasks had where no worker has done any of them. Within a place the work
-//! is even.
+//! The unit of work is a nanosecond of one CPU worker. Until a worker has done a task, and if
+//! nothing is known from earlier batches, it is a task. The batch is cut into 32 *places*. The
+//! times of workers at a place show how dense the work is there, relative to the shape of earlier
+//! batches; between observed places it is interpolated. A GPU's launch shows how much work its
+//! tasks had if no worker has done any of them. Within a place the work is even.
 
 use std::ops::Range;
 
@@ -20,27 +19,27 @@ const LEAST: f64 = 1e-3;
 #[derive(Debug, Clone)]
 pub(super) struct Density {
     tasks: usize,
-    /// One where there are no GPUs.
+    /// One place if there are no GPUs.
     places: SmallVec<[Place; 1]>,
-    /// A mean that was known before; it counts as one task.
+    /// The mean from earlier batches; it counts as one task.
     prior: Option<f64>,
-    /// Tasks whose times workers told in this batch.
+    /// Tasks whose times workers reported in this batch.
     pub(super) count: f64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
-    /// Work of a task over the mean, as earlier batches had it.
+    /// Work of a task over the mean, in earlier batches.
     shape: f64,
     /// Work of a task.
     per_task: f64,
-    /// What was seen: tasks and their work.
+    /// Observed tasks and their work.
     seen: (f64, f64),
     /// Workers did tasks here.
     is_sampled: bool,
-    /// What was done: tasks and their work.
+    /// Finished tasks and their work.
     done: (f64, f64),
-    /// Tasks of these that workers did.
+    /// Those of them that workers did.
     by_workers: f64,
 }
 
@@ -51,8 +50,8 @@ struct PlaceRange {
 }
 
 impl Density {
-    /// A batch of that many tasks, which take `prior` ns each as far as is known from
-    /// other batches. Of fewer than `PLACES` places nothing is remembered.
+    /// Creates the estimate for a batch of `tasks` tasks, which take `prior` ns each according to
+    /// other batches. Nothing is remembered of batches with fewer than `PLACES` tasks.
     pub(super) fn new(
         tasks: usize,
         prior: Option<f64>,
@@ -76,7 +75,7 @@ impl Density {
         }
     }
 
-    /// True where the unit is a worker's nanosecond.
+    /// Returns true if the unit is a worker's nanosecond.
     pub(super) fn is_known(&self) -> bool {
         self.prior.is_some() || self.count > 0.0
     }
@@ -86,17 +85,17 @@ impl Density {
         (task * places / self.tasks).min(places - 1)
     }
 
-    /// The first task of a place.
+    /// Returns the first task of a place.
     fn first(&self, place: usize) -> usize {
         (place * self.tasks).div_ceil(self.places.len())
     }
 
-    /// The parts of a range.
+    /// Cuts a range at the boundaries of places.
     fn parts(&self, mut range: Range<usize>) -> impl Iterator<Item = PlaceRange> {
         std::iter::from_fn(move || self.next_part(&mut range))
     }
 
-    /// Cuts off the first of those parts.
+    /// Removes and returns the first of those pieces.
     fn next_part(&self, range: &mut Range<usize>) -> Option<PlaceRange> {
         let mut part = (range.start < range.end).then(|| self.part_of(range.start))?;
         let end = part.tasks.end.clamp(range.start + 1, range.end);
@@ -105,30 +104,31 @@ impl Density {
         Some(part)
     }
 
-    /// The whole part that a task is in.
+    /// Returns the complete place of a task.
     fn part_of(&self, task: usize) -> PlaceRange {
         let place = self.place(task);
         let all = self.first(place)..self.first(place + 1);
         PlaceRange { place, tasks: all }
     }
 
-    /// Work of a task of a part.
+    /// Returns the work of a task in this piece.
     fn per_task(&self, part: &PlaceRange) -> f64 {
         self.places[part.place].per_task
     }
 
-    /// The places of these tasks.
+    /// Returns the places of these tasks.
     fn places(&self, range: &Range<usize>) -> Range<usize> {
         self.place(range.start)..self.place(range.end.max(1) - 1) + 1
     }
 
-    /// Work of these tasks.
+    /// Returns the work of these tasks.
     pub(super) fn work(&self, range: Range<usize>) -> f64 {
         let each = |part: PlaceRange| self.per_task(&part) * part.tasks.len() as f64;
         self.parts(range).map(each).sum()
     }
 
-    /// True if one of these tasks' places has far more or less work than the one beside it.
+    /// Returns true if the work at one of these tasks' places differs greatly from that at its
+    /// neighbour.
     pub(super) fn is_uneven(&self, range: Range<usize>, times: f64) -> bool {
         let places = self.places(&range);
         let beside = places.start.saturating_sub(1)..(places.end + 1).min(self.places.len());
@@ -141,7 +141,7 @@ impl Density {
         self.places.iter().map(|place| place.shape).sum::<f64>() / self.places.len() as f64
     }
 
-    /// How many tasks of the mean these were taken for before the batch.
+    /// Returns the work of these tasks, in mean tasks, as it was expected before the batch.
     pub(super) fn expected(&self, range: Range<usize>) -> f64 {
         let mean = self.mean_shape();
         let shape = |part: &PlaceRange| self.places[part.place].shape;
@@ -149,8 +149,8 @@ impl Density {
         self.parts(range).map(each).sum()
     }
 
-    /// How many of these tasks, from the first on, make up that much work: at least
-    /// one, at most all.
+    /// Returns how many of these tasks, from the first, have that much work: at least one, at most
+    /// all.
     pub(super) fn tasks_of(&self, range: Range<usize>, work: f64) -> usize {
         let (mut left, mut count) = (work, 0);
         for part in self.parts(range) {
@@ -167,7 +167,7 @@ impl Density {
         count.max(1)
     }
 
-    /// The same from the last on.
+    /// As [`tasks_of`](Self::tasks_of), from the last task.
     pub(super) fn tasks_of_end(&self, range: Range<usize>, work: f64) -> usize {
         let (mut left, mut count, mut end) = (work, 0, range.end);
         while end > range.start {
@@ -186,13 +186,13 @@ impl Density {
         count.max(1)
     }
 
-    /// Work of a task, on average over the batch.
+    /// Returns the mean work of a task.
     pub(super) fn mean(&self) -> f64 {
         self.places.iter().map(|place| place.per_task).sum::<f64>() / self.places.len() as f64
     }
 
-    /// The same over the places where workers did tasks, as far as there are some: what
-    /// GPUs took is no part of it.
+    /// Returns the mean over the places where workers did tasks, if any: it excludes the times of
+    /// GPUs.
     pub(super) fn mean_sampled(&self) -> f64 {
         let sampled = self.places.iter().filter(|place| place.is_sampled);
         let (count, sum) = sampled.fold((0.0, 0.0), |(count, sum), place| {
@@ -204,7 +204,7 @@ impl Density {
         }
     }
 
-    /// The same over the tasks that were done.
+    /// Returns the mean over the finished tasks.
     pub(super) fn mean_done(&self) -> f64 {
         let done = self.places.iter().map(|place| place.done);
         let (tasks, work) = done.fold((0.0, 0.0), |sum, done| (sum.0 + done.0, sum.1 + done.1));
@@ -214,7 +214,7 @@ impl Density {
         }
     }
 
-    /// What is to be remembered of the places where tasks were done.
+    /// Returns the observations to remember, for the places where tasks were done.
     pub(super) fn seen(&self) -> [Option<PlaceWork>; PLACES] {
         let mean = self.mean_done();
         std::array::from_fn(|place| {
@@ -228,18 +228,18 @@ impl Density {
         })
     }
 
-    /// True where workers did tasks at all places of these.
+    /// Returns true if workers did tasks at every place of this range.
     pub(super) fn is_sampled(&self, range: Range<usize>) -> bool {
         let mut places = self.places[self.places(&range)].iter();
         places.all(|place| place.is_sampled)
     }
 
-    /// PlaceRange of these tasks' places of which something was seen.
+    /// Returns the fraction of these tasks whose place was observed.
     pub(super) fn seen_part(&self, range: Range<usize>) -> f64 {
         self.part(&range, |place| place.seen.0 > 0.0)
     }
 
-    /// PlaceRange of these tasks' places where workers did tasks.
+    /// Returns the fraction of these tasks at whose place workers did tasks.
     pub(super) fn sampled_part(&self, range: Range<usize>) -> f64 {
         self.part(&range, |place| place.is_sampled)
     }
@@ -249,8 +249,8 @@ impl Density {
         places.iter().filter(|place| counts(place)).count() as f64 / places.len() as f64
     }
 
-    /// A worker took so many ns for these tasks. Returns the work of a task in the new
-    /// unit over that in the old one, where the unit changed with it.
+    /// Records the time of a worker for these tasks. If that changes the unit of work, returns the
+    /// work of a task in the new unit over that in the old one.
     pub(super) fn observe(&mut self, mut range: Range<usize>, ns: f64) -> Option<f64> {
         let was_known = self.is_known();
         let tasks = range.len() as f64;
@@ -267,8 +267,8 @@ impl Density {
         (!was_known).then(|| self.mean())
     }
 
-    /// A GPU's launch tells that these tasks had that much work: so had those places of
-    /// which nothing was seen.
+    /// Records the work of a GPU's launch: it applies to those places of the launch that were not
+    /// observed.
     pub(super) fn correct(&mut self, mut range: Range<usize>, work: f64) {
         let times = (work / self.work(range.clone()).max(f64::MIN_POSITIVE)).clamp(0.01, 100.0);
         while let Some(part) = self.next_part(&mut range) {
@@ -281,7 +281,7 @@ impl Density {
         self.refresh();
     }
 
-    /// These tasks are done, and had that much work.
+    /// Records that these tasks are done, and their work.
     pub(super) fn add_done(&mut self, mut range: Range<usize>, work: f64) {
         let each = work / self.work(range.clone()).max(f64::MIN_POSITIVE);
         while let Some(part) = self.next_part(&mut range) {
@@ -299,7 +299,7 @@ impl Density {
             ns += took / seen / place.shape;
         }
         let mean = (ns / tasks).max(LEAST);
-        // Work over the shape's: at places that were seen, then between them.
+        // Work relative to the shape: at observed places, then between them.
         let mut times = [mean; PLACES];
         let mut last: Option<usize> = None;
         for place in 0..self.places.len() {
@@ -307,7 +307,7 @@ impl Density {
             if seen <= 0.0 {
                 continue;
             }
-            // The mean of all counts as one task.
+            // The overall mean counts as one task.
             let value = ((took / shape + mean) / (seen + 1.0)).max(LEAST);
             let from = last.map_or(0, |last| last + 1);
             let before = last.map_or(value, |last| times[last]);

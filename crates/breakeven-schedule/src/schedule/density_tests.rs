@@ -18,11 +18,11 @@ fn places_that_were_not_seen_are_between_those_that_were() {
     assert_eq!(density.tasks_of(0..320, 2.0 * all), 320);
     assert_eq!(density.tasks_of_end(0..320, 2.0 * all), 320);
     let half = density.tasks_of(0..320, 0.5 * all);
-    assert!(half > 200, "the second half is dearer: {half}");
+    assert!(half > 200, "the second half costs more: {half}");
 }
 
 #[test]
-fn a_launch_tells_of_places_where_no_worker_was() {
+fn a_launch_shows_places_where_no_worker_was() {
     let mut density = Density::new(320, Some(10.0), None, PLACES);
     let _ = density.observe(0..5, 50.0);
     density.correct(0..160, 16_000.0);

@@ -1,43 +1,43 @@
-//! What a GPU's driver does next, and what it knows of its launches. It reads no clock and
-//! touches no device: a thread follows it in real time, and the simulator in virtual time.
+//! Decides what a GPU's driver thread does next, and tracks its launches. It reads no clock and
+//! touches no device: a thread runs it in real time, and the simulator in virtual time.
 
 use std::collections::VecDeque;
 
 use super::{GpuTurn, LaunchTime, Ns, Span};
 
-/// Shortest and longest time between two looks at a launch, ns.
+/// Shortest and longest time between two polls of a launch, ns.
 const SHORTEST_WAIT: Ns = 20_000.0;
 const LONGEST_WAIT: Ns = 1_000_000.0;
 
-/// For how long a launch is looked at without sleeping, ns.
+/// How long a launch is polled without sleeping, ns.
 const SPIN: Ns = 30_000.0;
 
-/// How many times as many tasks as before a worker does at most until its next look.
+/// Largest growth of the number of tasks between two polls.
 const GROWTH: usize = 8;
 
-/// What a driver does.
+/// A driver's next action.
 #[derive(Debug)]
 pub enum Step {
     /// Launch this span.
     Start(Span),
-    /// Give the launch up that was made last.
+    /// Abandon the launch that was made last.
     Recall,
-    /// Look at the oldest launch; if it is not done, [`Driver::pause`] until then.
+    /// Poll the oldest launch; if it is not done, [`Driver::pause`] until then.
     Look(Ns),
-    /// Sleep for so long at the most.
+    /// Sleep for at most this long.
     Sleep(Ns),
-    /// Nothing will ever be left for this device.
+    /// This device will get no more tasks.
     Return,
 }
 
-/// What a driver does after a look at a launch that was not done.
+/// A driver's action after it polled a launch that was not done.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pause {
-    /// Look again at once.
+    /// Poll again at once.
     Spin,
-    /// Sleep for so long, unless the launch ends before.
+    /// Sleep for this long, unless the launch ends before.
     Sleep(Ns),
-    /// The launch has lasted longer than it may.
+    /// The launch has exceeded its time limit.
     TimedOut,
 }
 
@@ -47,15 +47,15 @@ pub struct Driver {
     submitted: VecDeque<Ns>,
     /// When the last launch ended: the next one's time begins then at the earliest.
     last_end: Option<Ns>,
-    /// When outputs were last checked: a launch from before that is done at the next look
-    /// may have been for long.
+    /// When outputs were last checked: a launch from before that, if it is done at the next poll,
+    /// may have been done for long.
     looked_away: Option<Ns>,
-    /// The oldest launch was seen under way since the last one ended.
+    /// The oldest launch was polled while running since the last one ended.
     was_seen: bool,
 }
 
 impl Driver {
-    /// What it does after the schedule's answer.
+    /// Returns the action that follows from the schedule's answer.
     pub fn step(&self, turn: GpuTurn, now: Ns) -> Step {
         match turn {
             GpuTurn::Run(span) => Step::Start(span),
@@ -69,13 +69,13 @@ impl Driver {
         }
     }
 
-    /// A launch was submitted, which began then.
+    /// Records a launch that was submitted at `began`.
     pub fn submitted(&mut self, began: Ns) {
         self.submitted.push_back(began);
     }
 
-    /// For how long the device has been at the oldest launch, which it began when the one
-    /// before had ended.
+    /// Returns how long the device has worked at the oldest launch, which began when the previous
+    /// one had ended.
     fn waited(&self, now: Ns) -> Ns {
         let Some(submitted) = self.submitted.front() else {
             return 0.0;
@@ -83,8 +83,8 @@ impl Driver {
         now - submitted.max(self.last_end.unwrap_or(*submitted))
     }
 
-    /// The oldest launch is not done: for how long the driver sleeps, if it has nothing else
-    /// to do until then.
+    /// Returns how long the driver sleeps if the oldest launch is not done and there is nothing
+    /// else to do until then.
     pub fn pause(&mut self, now: Ns, until: Ns, timeout: Option<Ns>) -> Pause {
         (self.looked_away, self.was_seen) = (None, true);
         let waited = self.waited(now);
@@ -92,7 +92,7 @@ impl Driver {
             Some(timeout) if waited >= timeout => Pause::TimedOut,
             _ if waited < SPIN => Pause::Spin,
             timeout => {
-                // A look now and then costs a small part of the wait.
+                // Polling this often costs a small fraction of the wait.
                 let pause = (waited / 16.0).clamp(SHORTEST_WAIT, LONGEST_WAIT);
                 let limit = timeout.map_or(pause, |timeout| timeout - waited);
                 Pause::Sleep(pause.min(limit).min((until - now).max(SHORTEST_WAIT)))
@@ -100,8 +100,8 @@ impl Driver {
         }
     }
 
-    /// The oldest launch has ended: when it was submitted, for how long the device was at it,
-    /// and what of that is known to be its time.
+    /// Removes the oldest launch, which has ended. Returns when it was submitted, how long the
+    /// device worked at it, and what is known about its time.
     pub fn ended(&mut self, now: Ns) -> (Ns, Ns, LaunchTime) {
         let ns = self.waited(now);
         let submitted = self.submitted.pop_front().unwrap_or(now);
@@ -116,18 +116,18 @@ impl Driver {
         (submitted, ns, took)
     }
 
-    /// The launch that was made last was given up.
+    /// Removes the launch that was made last, which was abandoned.
     pub fn gave_up(&mut self) {
         self.submitted.pop_back();
     }
 
-    /// Outputs were checked until now.
+    /// Records that outputs were checked until now.
     pub fn looked_away(&mut self, now: Ns) {
         self.looked_away = Some(now);
     }
 }
 
-/// Tasks that a worker does until its next look, after so many that took `each`.
+/// Returns how many tasks a worker does until its next poll, after `tasks` that took `each`.
 pub fn until_look(tasks: usize, look: Ns, each: Ns) -> usize {
     crate::whole(look / each.max(1.0)).clamp(1, tasks.saturating_mul(GROWTH))
 }

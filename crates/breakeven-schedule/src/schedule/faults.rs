@@ -1,47 +1,47 @@
-//! What is done about a device's error.
+//! Decides how to react to a device's error.
 //!
 //! | error | reaction |
 //! |---|---|
-//! | out of memory, never fits | half the span, down to one task, which the CPU does; the size that worked is remembered; where memory does not suffice for three single tasks in a row, the CPU does the rest |
-//! | refused input | half the span, down to the task that is refused, which the CPU does |
-//! | launch, other | the CPU does the span; after three in a row, or one of a device that is tried, it does the rest, and nobody tries this device for a while (launch), or this operation does not (other) |
-//! | compile, unsupported, panic, wrong result | the CPU does the rest; the operation does not try this device for a while |
-//! | lost, timeout, unavailable | the CPU does the rest; nobody tries this device for a while |
+//! | out of memory, never fits | half the span, down to one task, which the CPU runs; the size that worked is remembered; after three single tasks in a row that do not fit, the CPU runs the remaining tasks |
+//! | refused input | half the span, down to the refused task, which the CPU runs |
+//! | launch, other | the CPU runs the span. After three in a row, or one on a device that is being tried, the CPU runs the remaining tasks; after a launch error the device is quarantined, after another error this operation avoids it for a while |
+//! | compile, unsupported, panic, wrong result | the CPU runs the remaining tasks; the operation avoids this device for a while |
+//! | lost, timeout, unavailable | the CPU runs the remaining tasks; the device is quarantined |
 //!
-//! Where there are other GPUs, what a device has not begun is theirs too.
+//! If there are more GPUs, they can also take what the failed device has not begun.
 
 use std::ops::Range;
 
 use super::{LaunchTime, Ns, Schedule, Span};
 use crate::error::DeviceErrorKind;
 
-/// Failures in a row after which a device gets nothing more.
+/// Consecutive failures after which a device gets no more tasks.
 const MOST_FAILURES: u32 = 3;
 
-/// Single tasks in a row that a device which does others does not take.
+/// Most consecutive single tasks that a working device may refuse.
 const MOST_MISFITS: u32 = 32;
 
-/// What a device was seen to be worth.
+/// What a launch showed about a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// It did a launch.
+    /// It finished a launch.
     Works,
-    /// The operation is to leave it alone.
+    /// The operation avoids the device.
     LeaveOperation,
-    /// Everybody is.
+    /// The device is quarantined for every operation.
     Quarantine,
 }
 
 /// What follows from the end of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct After {
-    /// Workers are to look again: there is work for them.
+    /// Workers must look again: there is work for them.
     pub wakes: bool,
-    /// What others are to know of the device.
+    /// What to report about the device.
     pub standing: Option<Standing>,
-    /// More tasks fell back than may: the batch is to fail with the device's error.
+    /// More tasks fell back than allowed: the batch must fail with the device's error.
     pub is_denied: bool,
-    /// The driver is to give up all that is in flight, and its spans back.
+    /// The driver must abandon everything in flight, and give its spans back.
     pub drops_flights: bool,
 }
 
@@ -51,27 +51,27 @@ pub(super) struct Failures {
     in_a_row: u32,
     misfits_in_a_row: u32,
     works: bool,
-    /// Tasks that a launch could have before spans were halved, and what was known to
-    /// fit, until the halves have ended.
+    /// Largest launch before spans were halved, and the known fit, until the halves have ended.
     pub(super) fitted_before: Option<(usize, Option<usize>)>,
-    /// Tasks that fitted one launch, after memory had not sufficed for more.
+    /// Tasks that fitted one launch after a larger one ran out of memory.
     fits: Option<usize>,
 }
 
 impl Failures {
-    /// Tasks that fitted one launch, after memory had not sufficed for more.
+    /// Returns the tasks that fitted one launch after a larger one ran out of memory.
     pub(super) fn fits(&self) -> Option<usize> {
         self.fits.filter(|fits| *fits > 0)
     }
 }
 
 impl Schedule {
-    /// The least of what fitted a launch of a GPU, after memory had not sufficed for more.
+    /// Returns the least number of tasks that fitted one launch of a GPU after a larger one ran out
+    /// of memory.
     pub fn fits(&self) -> Option<usize> {
         self.gpus.iter().filter_map(|gpu| gpu.faults.fits()).min()
     }
 
-    /// A launch ended well.
+    /// Records that a launch succeeded.
     pub fn gpu_succeeded(
         &mut self,
         index: usize,
@@ -89,13 +89,13 @@ impl Schedule {
         let is_new = !std::mem::replace(&mut record.works, true);
         After {
             wakes,
-            // One that was left meanwhile is not called good by a launch from before.
+            // A launch from before does not rehabilitate a device that was given up meanwhile.
             standing: (is_new && !gpu.is_gone).then_some(Standing::Works),
             ..After::default()
         }
     }
 
-    /// A launch of this span failed.
+    /// Records that a launch of this span failed.
     pub fn gpu_failed(
         &mut self,
         index: usize,
@@ -125,7 +125,7 @@ impl Schedule {
             DeviceErrorKind::OutOfMemory
             | DeviceErrorKind::NeverFits
             | DeviceErrorKind::Refused => {
-                // It was this task that was too large, not those beside it.
+                // This task alone was too large, not its neighbours.
                 if let Some((limit, known)) = record.fitted_before
                     && kind != DeviceErrorKind::Refused
                 {
@@ -133,7 +133,7 @@ impl Schedule {
                     record.fits = known;
                 }
                 record.misfits_in_a_row += 1;
-                // Of a device that does others, a task may be what is wrong.
+                // On a device that runs other tasks, the task may be the cause.
                 let is_the_tasks = record.works && kind != DeviceErrorKind::OutOfMemory;
                 let most = match is_the_tasks {
                     true => MOST_MISFITS,
@@ -145,12 +145,12 @@ impl Schedule {
             }
             DeviceErrorKind::Launch | DeviceErrorKind::Other => {
                 record.in_a_row += 1;
-                // A device that is tried has no second launch.
+                // A device that is being tried gets no second launch.
                 let leaves = record.in_a_row >= MOST_FAILURES || is_tried;
                 self.give_up(index, span, leaves);
                 let standing = match kind {
                     DeviceErrorKind::Launch => Standing::Quarantine,
-                    // As likely the operation's mistake: other operations go on.
+                    // The operation may be the cause: other operations continue.
                     _ => Standing::LeaveOperation,
                 };
                 self.after(leaves.then_some(standing), false)
@@ -163,7 +163,7 @@ impl Schedule {
             | DeviceErrorKind::DeviceLost
             | DeviceErrorKind::Timeout => {
                 self.give_up(index, span, true);
-                // A device that is gone does not end what is in flight.
+                // A device that is lost does not end its launches.
                 self.after(Some(Standing::Quarantine), true)
             }
             DeviceErrorKind::Panic | DeviceErrorKind::WrongResult => {
@@ -173,7 +173,7 @@ impl Schedule {
         }
     }
 
-    /// The span of a launch that was given up because its device was left.
+    /// Records the span of a launch that was abandoned because its device was given up.
     pub fn gpu_dropped(&mut self, index: usize, span: Span, now: Ns) -> After {
         self.flight_ended(index, span.range().start, now);
         self.fall_back(index, span);
@@ -189,7 +189,7 @@ impl Schedule {
         }
     }
 
-    /// Has both halves tried next.
+    /// Queues both halves for a retry.
     fn halve(&mut self, index: usize, span: Span, half: usize) -> After {
         let (first, rest) = span.split(half);
         let retry = &mut self.gpus[index].retry;
@@ -198,7 +198,7 @@ impl Schedule {
         After::default()
     }
 
-    /// The CPU does this span in that GPU's place.
+    /// Moves this span from the GPU to the CPU.
     fn fall_back(&mut self, index: usize, span: Span) {
         self.count_fallback(index, span.range());
         self.fallen.push(span);
@@ -210,8 +210,8 @@ impl Schedule {
         self.fell.push((tasks, Some(index)));
     }
 
-    /// The CPU does a span. A device that is left gets nothing more: others have what it has
-    /// not begun.
+    /// Moves a span to the CPU. A device that is given up gets no more tasks: the other devices
+    /// take what it has not begun.
     fn give_up(&mut self, index: usize, span: Span, leaves: bool) {
         self.fall_back(index, span);
         if !leaves || std::mem::replace(&mut self.gpus[index].is_gone, true) {
@@ -221,7 +221,7 @@ impl Schedule {
             self.fall_back(index, span);
         }
         if !self.has_gpus() {
-            // What was promised to GPUs and is free is the CPU's now.
+            // Free tasks that were promised to GPUs are now the CPU's.
             let promised: Vec<_> = self.free_of_promised().collect();
             for range in promised {
                 self.count_fallback(index, range);
@@ -229,8 +229,8 @@ impl Schedule {
         }
     }
 
-    /// No GPU may be used: what was promised to them is the CPU's from the start. False
-    /// where it may not be.
+    /// Moves everything promised to GPUs to the CPU from the start, because no GPU may be used.
+    /// Returns false if fallback is not allowed.
     pub fn refuse_gpus(&mut self, promised: usize) -> bool {
         self.refused = promised;
         self.fallback += promised;

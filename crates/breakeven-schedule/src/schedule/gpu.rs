@@ -8,67 +8,66 @@ use super::{GpuSetup, Ns, Rate, Schedule, Span};
 use crate::plan::{Added, Order, Tuning};
 use crate::whole;
 
-/// A GPU's driver is woken no more often than that to look.
+/// Least time between wake-ups of a GPU's driver, ns.
 const LEAST_LOOK: Ns = 50_000.0;
 
-/// What a GPU's driver is to do.
+/// A GPU driver's next step.
 #[derive(Debug, PartialEq)]
 pub enum GpuTurn {
     /// Launch this span.
     Run(Span),
-    /// Nothing now; ask again then, or when a launch has ended.
+    /// Nothing now; ask again at that time, or when a launch has ended.
     Wait(Ns),
-    /// Give the launch up that was made last and give its span back.
+    /// Abandon the launch that was made last and give its span back.
     Recall,
-    /// Nothing any more, unless it is woken.
+    /// Nothing more, unless it is woken.
     Done,
 }
 
-/// What is known of the time of a launch that ended well.
+/// The time of a successful launch.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LaunchTime {
-    /// From its beginning on the device to its end, ns; none where it may have been done long
-    /// before anybody looked.
+    /// From its beginning on the device to its end, ns; none if it may have been done long before
+    /// it was polled.
     pub ns: Option<Ns>,
-    /// It was done at the first look after the launch before it had ended: only what both
-    /// took together is known.
+    /// It was done at the first poll after the previous launch had ended: only the time of both
+    /// together is known.
     pub is_joint: bool,
-    /// Moving its data, ns, where the device tells.
+    /// Transfer time, ns, if the device reports it.
     pub moved: Option<Ns>,
 }
 
-/// What is known of a GPU during a batch.
+/// The state of a GPU during a batch.
 #[derive(Debug)]
 pub(super) struct Gpu {
     pub(super) rate: Rate,
     pub(super) setup: GpuSetup,
     pub(super) order: Order,
     pub(super) is_gone: bool,
-    /// Tasks that the CPU does in its place.
+    /// Tasks that the CPU runs in its place.
     pub(super) fallback: usize,
-    /// Spans to try again, smaller ones.
+    /// Smaller spans to retry.
     pub(super) retry: Vec<Span>,
     pub(super) flights: VecDeque<InFlight>,
-    /// When all that is in flight should be done.
+    /// When everything in flight should be done.
     busy_until: Ns,
     /// When the last launch ended.
     last_end: Ns,
     launches: u64,
     pub(super) successes: u64,
-    /// What was known before the batch, and the launches since then that do not tell yet
-    /// what is fixed.
+    /// The rate before the batch, and the launches since then that do not yet show the fixed time.
     first: (Rate, Vec<(Range<usize>, Ns)>),
     /// Tasks of the last launch.
     pub(super) last_tasks: usize,
     /// Most tasks in a launch.
     pub(super) fits: usize,
     pub(super) faults: super::faults::Failures,
-    pub(super) told: super::teach::LaunchTimes,
-    /// Its tasks are cut into pieces that overlap.
+    pub(super) launch_times: super::teach::LaunchTimes,
+    /// The pieces of its batch, if they overlap.
     pub(super) row: Option<Row>,
 }
 
-/// A launch that has not ended.
+/// A launch in flight.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InFlight {
     start: usize,
@@ -99,14 +98,14 @@ impl Gpu {
             last_tasks: setup.rate.first.map_or(0, |(tasks, _)| whole(tasks)),
             fits: setup.fits.max(1),
             faults: super::faults::Failures::default(),
-            told: super::teach::LaunchTimes::default(),
+            launch_times: super::teach::LaunchTimes::default(),
             row: None,
             setup: *setup,
             order,
         }
     }
 
-    /// The unit of work is another.
+    /// Converts to a new unit of work.
     pub(super) fn rescale(&mut self, times: f64) {
         self.rate.rescale(times);
         self.first.0.rescale(times);
@@ -115,8 +114,8 @@ impl Gpu {
         }
     }
 
-    /// For how long it has work, ns. A launch that should have ended long ago lasts, as
-    /// far as anybody knows, as long again as it is late.
+    /// Returns how long it has work, ns. An overdue launch is expected to take as long again as it
+    /// is late.
     pub(super) fn busy(&self, now: Ns) -> Ns {
         match self.flights.is_empty() {
             true => 0.0,
@@ -124,23 +123,23 @@ impl Gpu {
         }
     }
 
-    /// Time of the launch that was made last, as it was predicted.
+    /// Returns the predicted time of the launch that was made last.
     pub(super) fn last_predicted(&self) -> Ns {
         let last = self.flights.back();
         last.map_or(0.0, |last| self.rate.predict(last.work).unwrap_or(0.0))
     }
 
-    /// True before its first launch of this batch.
+    /// Returns true before its first launch of this batch.
     pub(super) fn is_new(&self) -> bool {
         self.launches == 0
     }
 
-    /// False where it has no more of what is free.
+    /// Returns false if it gets no more free tasks.
     pub(super) fn takes(&self) -> bool {
         !self.is_gone && (self.is_new() || !self.is_tried())
     }
 
-    /// True if it gets a few tasks and no more.
+    /// Returns true if it gets a few tasks and no more.
     pub(super) fn is_tried(&self) -> bool {
         matches!(self.order, Order::Try(_))
     }
@@ -149,16 +148,16 @@ impl Gpu {
         self.setup.on_probation && self.successes == 0
     }
 
-    /// When a launch began, as far as the device is concerned.
+    /// Returns when a launch began on the device.
     pub(super) fn began(&self, flight: &InFlight) -> Ns {
         flight.began.max(self.last_end)
     }
 
-    /// What the batch's further pieces added, as far as is known all that they take alone where
-    /// not all went as planned; none if it was not cut and could have been.
+    /// Returns what the batch's further pieces added; their full time alone, as far as known, if
+    /// not everything went as planned; none if the batch was not cut and could have been.
     pub(super) fn added(&self, tuning: &Tuning) -> Option<Added> {
         let Some(row) = self.row else {
-            // One launch at a time overlaps with nothing.
+            // One launch at a time cannot overlap.
             return (self.setup.depth == 1).then_some(Added::ALL);
         };
         let seen = row.added(self.launches, self.last_end, tuning);
@@ -166,7 +165,7 @@ impl Gpu {
         Some(seen.unwrap_or(Added::ALL))
     }
 
-    /// True where pieces of the batch overlapped.
+    /// Returns true if pieces of the batch overlapped.
     pub(super) fn overlapped(&self, tuning: &Tuning) -> bool {
         let added = self.row.zip(self.added(tuning));
         let part = added.map(|(row, added)| added.bottleneck(Some(row.launch)));
@@ -181,8 +180,8 @@ impl Gpu {
 }
 
 impl Schedule {
-    /// The next step of a GPU. A driver that is told it is done, and has nothing in flight, is not
-    /// asked again: nobody leaves that GPU anything from then on.
+    /// Returns the next step of a GPU. A driver that got [`GpuTurn::Done`], and has nothing in
+    /// flight, is not asked again: from then on no tasks are left for that GPU.
     pub fn gpu_turn(&mut self, index: usize, now: Ns) -> GpuTurn {
         let turn = self.next_turn(index, now);
         let gpu = &mut self.gpus[index];
@@ -206,7 +205,7 @@ impl Schedule {
         if now < self.setup.orders.gpus_wait_ns {
             return GpuTurn::Wait(self.setup.orders.gpus_wait_ns);
         }
-        // Of a batch that is shared the next launch's size follows from this one's time.
+        // In a shared batch the size of the next launch follows from the time of this one.
         let most = match is_shared || gpu.on_trial() {
             true => 1,
             false => gpu.setup.depth,
@@ -219,7 +218,7 @@ impl Schedule {
             return GpuTurn::Run(span);
         }
         if in_flight == 0 {
-            // No half of a span that was too large is left.
+            // The halves of a span that was too large are done.
             gpu.faults.fitted_before = None;
         }
         if !self.gpus[index].takes() {
@@ -229,7 +228,7 @@ impl Schedule {
         let range = self.free.ranges().next();
         let range = range.map(|range| range.start..range.end.min(end));
         let Some(range) = range.filter(|range| !range.is_empty()) else {
-            // A worker may give the tail of its span back.
+            // A worker may still give back the tail of its span.
             return match is_shared && !self.cpu.is_idle() {
                 true => GpuTurn::Wait(Ns::INFINITY),
                 false => GpuTurn::Done,
@@ -240,7 +239,7 @@ impl Schedule {
         }
         let mut tasks = self.gpu_size(index, range.clone(), now);
         if tasks == 0 && self.is_stuck() {
-            // Nobody has anything: if the workers are not to take it, a GPU does.
+            // Nothing is in progress: if the workers will not take it, a GPU does.
             match is_shared && !self.gpus_end_before_a_task(now) {
                 true => self.wakes = true,
                 false => tasks = 1,
@@ -248,7 +247,7 @@ impl Schedule {
         }
         let gpu = &self.gpus[index];
         let most = if gpu.on_trial() { 1 } else { gpu.fits };
-        // A worker that is to be tried gets a task.
+        // A worker that must be tried gets a task.
         let for_worker = usize::from(self.cpu.probes && range.len() > 1);
         let tasks = tasks.min(most).min(range.len() - for_worker);
         match self.free.take(range.start..range.start + tasks) {
@@ -263,29 +262,29 @@ impl Schedule {
         }
     }
 
-    /// A GPU that has a launch in flight and gets no other now.
+    /// Waits: the GPU has a launch in flight and gets no other now.
     fn wait(&mut self, now: Ns) -> GpuTurn {
         if self.is_shared() && self.free.tasks() > 0 {
-            // Workers that left the rest to a launch which is late are to look again.
+            // Workers that left the remaining tasks to a launch which is now late must look again.
             self.wakes |= self.cpu.is_idle() && !self.gpus_end_before_a_task(now);
             return GpuTurn::Wait(self.next_look(now));
         }
         GpuTurn::Wait(Ns::INFINITY)
     }
 
-    /// True where nobody has anything, after the workers looked for something.
+    /// Returns true if nothing is in progress after the workers looked for something.
     fn is_stuck(&self) -> bool {
         let flies = self.gpus.iter().any(|gpu| !gpu.flights.is_empty());
         !flies && self.cpu.is_idle() && (!self.is_shared() || self.cpu.hungry > 0)
     }
 
-    /// When a GPU that takes nothing now asks again.
+    /// Returns when a GPU that takes nothing now asks again.
     fn next_look(&self, now: Ns) -> Ns {
         let left = self.alone(self.free_work(0..self.gpu_end())).unwrap_or(0.0);
         now + (left * self.setup.tuning.worker_part).max(LEAST_LOOK)
     }
 
-    /// Notes a launch.
+    /// Records a launch.
     fn launched(&mut self, index: usize, span: &Span, now: Ns) {
         let work = self.density.work(span.range());
         let gpu = &mut self.gpus[index];
@@ -304,7 +303,7 @@ impl Schedule {
         });
     }
 
-    /// A launch of the tasks from `start` on ended.
+    /// Removes a launch of the tasks from `start` on, which ended.
     pub(super) fn flight_ended(&mut self, index: usize, start: usize, now: Ns) {
         let gpu = &mut self.gpus[index];
         gpu.flights.retain(|flight| flight.start != start);
@@ -312,8 +311,8 @@ impl Schedule {
         gpu.set_busy(now);
     }
 
-    /// Notes that a launch was done, and when. True where the CPU should look again whether
-    /// there is work for it.
+    /// Records a successful launch and its time. Returns true if workers should look again whether
+    /// there is work for them.
     pub(super) fn gpu_did(
         &mut self,
         index: usize,
@@ -334,21 +333,21 @@ impl Schedule {
             gpu.row = None;
         }
         if let Some(row) = &mut gpu.row {
-            // Beside others it took less than alone, and what it had of the work is not told.
+            // Beside other launches it took less than alone, and its work is not known.
             row.ended(gpu.successes, took);
         }
-        gpu.told.done(range.clone(), took);
+        gpu.launch_times.done(range.clone(), took);
         if let Some(ns) = took.ns.filter(|_| gpu.row.is_none() && !took.is_joint) {
-            let was_told = gpu.rate.tells_fixed();
-            if was_told {
-                // What differs is the rate's where it is known how much work there was.
+            let was_known = gpu.rate.is_fixed_known();
+            if was_known {
+                // If the work of the launch is known, the rate explains the difference.
                 let sure = match knows_shape {
                     true => 1.0,
                     false => self.density.seen_part(range.clone()),
                 };
                 gpu.rate.observe(work, ns, tuning.rate_step * sure);
             } else {
-                // How much work the earlier ones had is known better by now.
+                // The work of the earlier launches is known better by now.
                 gpu.first.1.push((range.clone(), ns));
                 gpu.rate = gpu.first.0;
                 for (range, ns) in &gpu.first.1 {
@@ -358,11 +357,11 @@ impl Schedule {
             }
             gpu.set_busy(now);
             if let (Some(fixed), Some(per_work)) = (gpu.rate.fixed, gpu.rate.per_work) {
-                // Where the work is next to nothing beside the launch, the time does not tell it,
-                // and before a worker has done a task it is in no worker's time.
-                if was_told
+                // If the work is negligible compared with the launch cost, the time does not show
+                // the work; and before a worker has done a task, the unit is not a worker's time.
+                if was_known
                     && self.density.is_known()
-                    && per_work * work >= self.setup.tuning.least_told * fixed
+                    && per_work * work >= self.setup.tuning.least_shown * fixed
                 {
                     let found = ((ns - fixed) / per_work).max(0.0);
                     self.density.correct(range, found);
@@ -372,7 +371,7 @@ impl Schedule {
         self.is_shared() && !self.is_empty()
     }
 
-    /// True, once, where workers that found nothing are to look again.
+    /// Returns true, once, if workers that found nothing must look again.
     pub fn take_wakes(&mut self) -> bool {
         std::mem::take(&mut self.wakes)
     }

@@ -1,23 +1,23 @@
-//! Who takes which span next: a state machine that reads no clock.
+//! Decides which device takes which span next: a state machine that reads no clock.
 //!
-//! Threads drive it (`execute`), and so does the simulator (`testing`), in virtual
-//! time. It is told times and outcomes and answers with the next step: retry, halving,
-//! recall and leaving a device are decided here and nowhere else.
+//! Threads drive it (`execute`), and so does the simulator (`testing`), in virtual time. It
+//! receives times and outcomes and answers with the next step. Retry, halving, recall and giving up
+//! a device are decided here and nowhere else.
 //!
-//! **Work.** Tasks differ, and cheap ones may come first. `density` says where in the
-//! batch the work lies, from what workers took at several places of it. Rates are time
-//! per *work*: of a worker by its pace, of a GPU by `fixed + per_work · work`.
+//! **Work.** Tasks differ, and cheap ones may come first. `density` estimates where in the batch
+//! the work lies, from the times of workers at several places. Rates are time per *work*: of a
+//! worker by its pace, of a GPU by `fixed + per_work · work`.
 //!
-//! **Shares.** All devices are to end together: the free work is poured into them like
-//! water into vessels, each open from when it is done with what it has. GPUs take from
-//! the front and in parts, so that rates that change are met; the last part is whole, as
-//! soon as what it could still correct is less than what launches cost. Workers take
-//! from the back, a part of the time that is left each; one that finds its span long
-//! gives the tail back to those who have nothing.
+//! **Shares.** All devices must end together: the free work is poured into them like water into
+//! vessels, each open from the time at which its current work ends. GPUs take from the front, in
+//! several launches, so that changing rates are noticed. A GPU takes the remainder of its share at
+//! once as soon as splitting it could save less than the launches cost. Workers take from the back,
+//! each time a fraction of the remaining time; a worker whose span turns out long gives the tail
+//! back to idle ones.
 //!
-//! **Nothing known.** Each worker begins with one task, a GPU with a few. A first time
-//! does not tell what is fixed of a launch; until one of another size tells, launches
-//! grow as long as they end in half the time that the CPU would need alone.
+//! **Nothing known.** Each worker begins with one task, a GPU with a few. A first time does not
+//! show the fixed cost of a launch. Until a launch of another size shows it, launches grow as long
+//! as they end within half the time that the CPU would need alone.
 
 mod calls;
 mod cpu;
@@ -63,38 +63,38 @@ pub type Ns = f64;
 pub struct Schedule {
     setup: Setup,
     free: Free,
-    /// Spans that GPUs failed at or that were taken back from them, for the CPU.
+    /// Spans for the CPU that GPUs failed at or that were taken back from them.
     fallen: Vec<Span>,
-    /// All tasks that ever fell back, with the GPU that failed at them; none where nothing
-    /// failed and they were taken back.
+    /// All tasks that ever fell back, with the GPU that failed at them; none if they were taken
+    /// back without a failure.
     fell: Vec<(Range<usize>, Option<usize>)>,
-    /// The first tasks, so many, were promised to GPUs that may not be used.
+    /// Number of first tasks that were promised to GPUs which may not be used.
     refused: usize,
     density: Density,
     cpu: cpu::Workers,
-    /// The function takes several tasks a call.
+    /// State of the calls, if the function takes several tasks a call.
     calls: Option<calls::Calls>,
     gpus: Vec<gpu::Gpu>,
-    /// The CPU may take part although the mode has it wait.
+    /// The CPU may take part although its order was to wait.
     joined: bool,
-    /// Workers that found nothing are to look again.
+    /// Workers that found nothing must look again.
     wakes: bool,
     /// Most tasks of a worker's span.
     pub most_of_worker: usize,
-    /// Tasks that the CPU does in the place of GPUs that failed at them.
+    /// Tasks that the CPU runs in place of GPUs that failed at them.
     pub fallback: usize,
-    /// Tasks that were taken back from launches that lasted too long.
+    /// Tasks that were taken back from overdue launches.
     pub recalled: usize,
 }
 
 impl Schedule {
-    /// A batch of which nothing was done.
+    /// Creates the schedule of a batch of which nothing is done.
     pub fn new(setup: Setup) -> Self {
         let mut rates: Vec<Rate> = setup.gpus.iter().map(|gpu| gpu.rate).collect();
         let prior = setup.cpu;
         let places = if setup.gpus.is_empty() { 1 } else { PLACES };
         if let Some(task_ns) = prior {
-            // Known rates are per task, and the unit of work is known as well.
+            // The given rates are per task; the unit of work is known as well.
             rates.iter_mut().for_each(|rate| rate.rescale(task_ns));
         }
         let gpus = setup.gpus.iter().zip(rates).zip(&setup.orders.gpus);
@@ -120,26 +120,25 @@ impl Schedule {
         schedule
     }
 
-    /// True where nobody will ever take a span unless one is given back.
+    /// Returns true if no span can be taken any more unless one is given back.
     pub fn is_empty(&self) -> bool {
         self.free.tasks() == 0
             && self.fallen.is_empty()
             && self.gpus.iter().all(|gpu| gpu.retry.is_empty())
     }
 
-    /// Takes a span back that nobody did: the batch was stopped, or an executor of
-    /// somebody else's lost it.
+    /// Takes back a span that was not done: the batch was stopped, or a foreign executor lost it.
     pub fn give_back(&mut self, span: Span) {
         let range = span.range();
         let is_in = |fell: &Range<usize>| fell.start <= range.start && range.end <= fell.end;
-        // What fell back or was taken back stays the CPU's, and is counted once.
+        // What fell back or was taken back stays with the CPU, and is counted once.
         match self.fell.iter().any(|(fell, _)| is_in(fell)) {
             true => self.fallen.push(span),
             false => self.free.give_back(span),
         }
     }
 
-    /// Any span that is left, after the batch was stopped.
+    /// Returns any remaining span, after the batch was stopped.
     pub fn take_any(&mut self) -> Option<Span> {
         let retried = self.gpus.iter_mut().find_map(|gpu| gpu.retry.pop());
         if let Some(span) = retried.or_else(|| self.fallen.pop()) {
@@ -149,7 +148,7 @@ impl Schedule {
         self.free.take(range)
     }
 
-    /// The batch was stopped: what fell back and nobody did, did not fall back.
+    /// Removes from the fallback counts what was not done before the batch was stopped.
     pub fn forget_unrun(&mut self) {
         let refused = 0..self.refused;
         let refused = self
@@ -169,12 +168,12 @@ impl Schedule {
         }
     }
 
-    /// Tasks that the CPU does in each GPU's place.
+    /// Returns the tasks that the CPU runs in place of each GPU.
     pub fn fallback_of_gpus(&self) -> Vec<usize> {
         self.gpus.iter().map(|gpu| gpu.fallback).collect()
     }
 
-    /// Free tasks that were promised to GPUs.
+    /// Iterates over the free tasks that were promised to GPUs.
     fn free_of_promised(&self) -> impl Iterator<Item = Range<usize>> {
         let promised = match self.setup.orders.cpu {
             Order::Nothing | Order::Try(_) => self.setup.tasks,
@@ -186,7 +185,7 @@ impl Schedule {
             .map(move |range| common(&range, &(0..promised)))
     }
 
-    /// The GPUs take nothing any more: the CPU has the rest.
+    /// Moves all remaining tasks of the GPUs to the CPU.
     pub fn leave_all_gpus(&mut self) {
         for gpu in &mut self.gpus {
             gpu.is_gone = true;
@@ -198,13 +197,13 @@ impl Schedule {
         self.gpus.iter().any(gpu::Gpu::takes)
     }
 
-    /// True where it is known from other batches where the work lies.
+    /// Returns true if other batches showed where the work lies.
     fn knows_shape(&self) -> bool {
         let shape = self.setup.shape.as_ref();
         shape.is_some_and(|shape| shape.repeats(self.setup.tuning))
     }
 
-    /// Whether the CPU takes part in what the GPUs could do.
+    /// Returns whether the CPU takes part in what the GPUs could run.
     fn is_shared(&self) -> bool {
         match self.setup.orders.cpu {
             Order::AsMuchAsPays => self.setup.orders.use_gpus(),
@@ -213,13 +212,13 @@ impl Schedule {
         }
     }
 
-    /// True while the CPU has no part of its own, and would help if a prediction failed.
+    /// Returns true while the CPU has no share, and would help if a prediction failed.
     fn may_join(&self) -> bool {
         let waits = matches!(self.setup.orders.cpu, Order::Nothing | Order::Try(_));
         waits && self.setup.orders.by_prediction
     }
 
-    /// The tasks that GPUs may take are those before this one.
+    /// Returns the end of the tasks that GPUs may take.
     fn gpu_end(&self) -> usize {
         match self.setup.orders.cpu {
             Order::Share(tasks) => self.setup.tasks - tasks,
@@ -227,7 +226,7 @@ impl Schedule {
         }
     }
 
-    /// The tasks that workers may take begin here.
+    /// Returns the beginning of the tasks that workers may take.
     fn cpu_start(&self) -> usize {
         match self.setup.orders.cpu {
             _ if !self.has_gpus() => 0,
@@ -237,7 +236,7 @@ impl Schedule {
         }
     }
 
-    /// Work that nobody holds, of the tasks in a range.
+    /// Returns the free work within a range.
     fn free_work(&self, within: Range<usize>) -> f64 {
         let parts = self.free.ranges().map(|range| {
             let part = common(&range, &within);
@@ -250,7 +249,7 @@ impl Schedule {
     }
 }
 
-/// The tasks that two ranges have in common.
+/// Returns the intersection of two ranges.
 fn common(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
     let start = a.start.max(b.start);
     start..a.end.min(b.end).max(start)

@@ -1,19 +1,17 @@
-//! What is known of a GPU's launches: from the cost model at first, then from those
-//! that ended.
+//! The rate of a GPU's launches: from the cost model at first, then from those that ended.
 
-/// What a unit of work takes at the least, ns.
+/// Least time of a unit of work, ns.
 pub(super) const LEAST: f64 = 1e-9;
 
 /// Time of a launch: `fixed` and `per_work` for each unit of work in it
 /// (`density.rs` has the unit).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
-    /// What a launch costs whatever its size, ns; none where it is not told from
-    /// its tasks' time yet.
+    /// Fixed time of a launch, ns; none if it is not known separately yet.
     pub(super) fixed: Option<f64>,
     /// Time of a unit of work, ns.
     pub(super) per_work: Option<f64>,
-    /// The launch from which a larger one would tell what is fixed: its work and its time.
+    /// The work and time of a first launch, to be compared with a larger one.
     pub(super) first: Option<(f64, f64)>,
 }
 
@@ -25,7 +23,7 @@ impl Rate {
         first: None,
     };
 
-    /// A rate that is known before the batch, ns for a task.
+    /// Creates a rate that is known before the batch, from the time per task, ns.
     pub fn known(fixed_ns: f64, task_ns: f64) -> Self {
         Self {
             fixed: Some(fixed_ns.max(0.0)),
@@ -34,39 +32,39 @@ impl Rate {
         }
     }
 
-    /// A rate that is known of launches of about one size, which took `ns`: what
-    /// is fixed of it is not told.
+    /// Creates a rate from launches of about one size, which took `ns`: the fixed time is not known
+    /// separately.
     pub fn of_one_size(tasks: f64, ns: f64) -> Self {
         let mut rate = Self::UNKNOWN;
         rate.learn_first(tasks.max(LEAST), ns);
         rate
     }
 
-    /// True where fixed time and work are told apart.
-    pub(super) fn tells_fixed(&self) -> bool {
+    /// Returns true if the fixed time is known separately from the time per work.
+    pub(super) fn is_fixed_known(&self) -> bool {
         self.fixed.is_some() && self.per_work.is_some()
     }
 
-    /// Time of a launch with that much work, ns.
+    /// Predicts the time of a launch with that much work, ns.
     pub(super) fn predict(&self, work: f64) -> Option<f64> {
         Some(self.fixed.unwrap_or(0.0) + self.per_work? * work)
     }
 
-    /// The unit of work is another: a task has `times` as many of the new ones.
+    /// Converts to a new unit of work: a task has `times` as many of the new units.
     pub(super) fn rescale(&mut self, times: f64) {
         self.per_work = self.per_work.map(|ns| ns / times);
         self.first = self.first.map(|(work, ns)| (work * times, ns));
     }
 
-    /// A launch with that much work took `ns`. How far the rate moves
-    /// towards that, `step` says: 0 to 1.
+    /// Records a launch: its work and its time. `step`, 0 to 1, says how far the rate moves towards
+    /// it.
     pub(super) fn observe(&mut self, work: f64, ns: f64, step: f64) {
         let (Some(fixed), Some(per_work)) = (self.fixed, self.per_work) else {
             self.learn(work, ns);
             return;
         };
         let ratio = ns / (fixed + per_work * work).max(f64::MIN_POSITIVE);
-        // Whichever makes up most of the time is what changed.
+        // Attributes the change to whichever makes up most of the time.
         let step = ratio.powf(step).clamp(1e-6, 1e6);
         if per_work * work >= fixed {
             self.per_work = Some(per_work * step);
@@ -75,7 +73,7 @@ impl Rate {
         }
     }
 
-    /// The first launches: what is fixed is told from the work by two sizes.
+    /// Learns from the first launches: two sizes separate the fixed time from the work.
     fn learn(&mut self, work: f64, ns: f64) {
         let work = work.max(LEAST);
         if let Some(fixed) = self.fixed {
@@ -109,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn two_sizes_tell_the_launch_from_its_work() {
+    fn two_sizes_separate_the_launch_from_its_work() {
         let mut rate = Rate::UNKNOWN;
         rate.observe(4.0, 1000.0 + 40.0, 1.0);
-        assert!(!rate.tells_fixed());
+        assert!(!rate.is_fixed_known());
         rate.rescale(2.0);
         rate.observe(128.0, 1000.0 + 640.0, 1.0);
-        let is_told = near(rate.fixed, 1000.0) && near(rate.per_work, 5.0);
-        assert!(is_told, "{rate:?}");
+        let is_known = near(rate.fixed, 1000.0) && near(rate.per_work, 5.0);
+        assert!(is_known, "{rate:?}");
     }
 
     #[test]

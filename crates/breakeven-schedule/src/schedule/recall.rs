@@ -4,14 +4,14 @@ use super::gpu::GpuTurn;
 use super::{Ns, Schedule, Span};
 
 impl Schedule {
-    /// What is to be done about a launch that lasts too long.
+    /// Decides what to do about an overdue launch.
     ///
-    /// Of a first launch nobody knows how long it takes: it may compile for a second
-    /// what the CPU does in a millisecond; a device may stall; or the tasks are dearer than
-    /// was thought, and it will soon be done. When nobody has anything else to do, the
-    /// workers take launches back, the one that was made last first, as late as leaves
-    /// the batch `alike` times what the CPU would take for all of it, and not before
-    /// they are overdue, or have lasted that long. None where nothing is in their way.
+    /// The time of a first launch is unknown: it may compile for a second what the CPU runs in a
+    /// millisecond; the device may stall; or the tasks are more expensive than expected, and it
+    /// will soon be done. When there is no other work, the workers take launches back, the newest
+    /// first. They do so as late as keeps the batch within `alike` times the CPU's time for all of
+    /// it, but not before the launches are overdue or have taken that long. Returns none if nothing
+    /// needs to be done.
     pub(super) fn recall(&mut self, index: usize, now: Ns) -> Option<GpuTurn> {
         let tuning = self.setup.tuning;
         if !self.setup.orders.by_prediction {
@@ -29,7 +29,7 @@ impl Schedule {
             }
             let overdue = match predicted > 0.0 {
                 true => overdue,
-                // Nothing is known of it: it has as long as the CPU would take for all.
+                // Nothing is known of it: it may take as long as the CPU would for everything.
                 false => began + self.waves(self.setup.tasks, self.density.mean())?,
             };
             if now < overdue {
@@ -37,12 +37,12 @@ impl Schedule {
             }
             (self.joined, self.wakes) = (true, true);
         }
-        // Smaller spans to try again are this device's, and it does not come to them.
+        // Smaller spans to retry belong to this device, and it does not get to them.
         if self.free.tasks() > 0 || !self.fallen.is_empty() || !self.cpu.is_idle() {
             return None;
         }
         let mean = self.density.mean_sampled();
-        // A time that nobody measured may be far too short.
+        // A stated time may be far too short.
         let is_stated = gpu.setup.is_stated && self.density.count <= 0.0;
         let times = if is_stated { tuning.most_off } else { 1.0 };
         let task = match self.knows_shape() {
@@ -55,7 +55,7 @@ impl Schedule {
                 let most = tuning.alike * all;
                 (most - newest).max(overdue.min(began + most))
             }
-            // Nothing says how long the CPU would take.
+            // The CPU's time is not known.
             None => overdue,
         };
         Some(match now < at {
@@ -64,14 +64,14 @@ impl Schedule {
         })
     }
 
-    /// The launch that was made last was given up, and this is its span.
+    /// Records that the newest launch was abandoned, and takes its span.
     pub fn gpu_recalled(&mut self, index: usize, span: Span, now: Ns) {
         self.recalled += span.len();
         let gpu = &mut self.gpus[index];
         let began = gpu.flights.back().map_or(0.0, |flight| gpu.began(flight));
         let predicted = gpu.last_predicted();
         let tuning = self.setup.tuning;
-        gpu.told
+        gpu.launch_times
             .recalled(span.len(), now - began, predicted, tuning);
         self.flight_ended(index, span.range().start, now);
         let gpu = &mut self.gpus[index];

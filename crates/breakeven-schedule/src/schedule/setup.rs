@@ -1,4 +1,4 @@
-//! What a schedule starts from: the orders of the decision, and what is known of each device.
+//! The input of a schedule: the orders of the decision, and what is known about each device.
 
 use std::sync::Arc;
 
@@ -8,54 +8,54 @@ use crate::plan::{
     Cost, Decision, Further, OperationCosts, Order, Orders, Shape, Tuning, probe_tasks,
 };
 
-/// What a batch is scheduled by.
+/// The input of a schedule.
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// Tasks of the batch.
     pub tasks: usize,
     /// CPU workers.
     pub workers: usize,
-    /// What was decided.
+    /// The orders of the decision.
     pub orders: Orders,
-    /// Launches end often, so that a deadline or a progress bar is looked at.
+    /// Launches must end often, because a deadline or a progress bar is checked.
     pub is_watched: bool,
-    /// Time of a task on one worker, ns, if it is known before.
+    /// Time of a task on one worker, ns, if known before.
     pub cpu: Option<Ns>,
     /// The function takes several tasks a call …
     pub is_call: bool,
-    /// … which costs so many ns whatever it holds, if that is known before.
+    /// … with this fixed cost, ns, if known before.
     pub call_ns: Option<Ns>,
     /// In the order of the orders.
     pub gpus: Vec<GpuSetup>,
-    /// Where in the batch the work is to be expected, if that is known.
+    /// Where in the batch the work is expected, if known.
     pub shape: Option<Arc<Shape>>,
-    /// Tasks that the CPU may do in the place of GPUs that fail at them.
+    /// Tasks that the CPU may run in place of GPUs that fail at them.
     pub may_fall_back: usize,
-    /// The constants by which it is scheduled.
+    /// The constants of the schedule.
     pub tuning: &'static Tuning,
 }
 
-/// What is known of a GPU before a batch.
+/// What is known about a GPU before a batch.
 #[derive(Debug, Clone, Copy)]
 pub struct GpuSetup {
-    /// What a launch takes.
+    /// The time of a launch.
     pub rate: Rate,
-    /// The rate is nobody's measurement.
+    /// The rate was stated, not measured.
     pub is_stated: bool,
-    /// Tasks of a first launch that is to measure it.
+    /// Tasks of a first launch that measures it.
     pub first_tasks: usize,
-    /// After a quarantine its first span is one task, and nothing follows until that is done.
+    /// After a quarantine its first span is one task, and no other is launched until that is done.
     pub on_probation: bool,
-    /// Most tasks in a launch: whose memory fits the device, and that it takes.
+    /// Most tasks in a launch, limited by the device's memory and its own limit.
     pub fits: usize,
     /// Launches that may be in flight at once.
     pub depth: usize,
-    /// What a further piece of a batch adds; none if nothing was measured.
+    /// Cost of a further piece of a batch; none if nothing was measured.
     pub further: Option<Further>,
 }
 
 impl GpuSetup {
-    /// A device of which nothing is known.
+    /// A device about which nothing is known.
     pub const UNKNOWN: Self = Self {
         rate: Rate::UNKNOWN,
         is_stated: false,
@@ -68,8 +68,8 @@ impl GpuSetup {
 }
 
 impl Setup {
-    /// A batch of so many tasks on so many workers as it was decided, with what the devices
-    /// say of themselves.
+    /// Creates the input for a batch according to its decision and the limits that the devices
+    /// report.
     pub fn of(
         decision: &Decision,
         costs: &OperationCosts,
@@ -109,7 +109,7 @@ impl Setup {
     }
 }
 
-/// What is known of a GPU's rate.
+/// Returns what is known about a GPU's rate.
 fn rate(costs: &OperationCosts, index: usize, tasks: usize, beside: impl Fn(&Cost) -> f64) -> Rate {
     let known = costs.gpu(index);
     let Some(cost) = known.cost else {
@@ -121,9 +121,9 @@ fn rate(costs: &OperationCosts, index: usize, tasks: usize, beside: impl Fn(&Cos
     let (tasks, seen) = (tasks as u64, cost.most_alike());
     let alone_ns = costs.cpu.map_or(0.0, |cpu| cpu.predict_ns(tasks));
     let seen_ns = cost.fixed_ns + seen * cost.per_task_ns;
-    // A launch of twice the tasks would tell, and is worth it at the worst.
-    let could_tell = 2.0 * seen <= tasks as f64 && 2.0 * seen_ns <= alone_ns;
-    if cost.observations > 0 && !cost.tells_fixed() && could_tell {
+    // A launch of twice the tasks would show it, and is worth its worst case.
+    let could_show = 2.0 * seen <= tasks as f64 && 2.0 * seen_ns <= alone_ns;
+    if cost.observations > 0 && !cost.is_fixed_known() && could_show {
         return Rate::of_one_size(seen, seen_ns);
     }
     Rate::known(cost.fixed_ns, cost.per_task_ns * beside(&cost))

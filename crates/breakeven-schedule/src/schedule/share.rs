@@ -1,10 +1,9 @@
-//! How much of what is left a GPU takes next.
+//! Decides how much of the free work a GPU takes next.
 //!
-//! The free work is poured into all devices like water into vessels, each open from when
-//! it is done with what it has (a GPU needs another launch as well). That is a GPU's
-//! share; of it, it takes a part, so that rates and tasks that are not as was thought are
-//! met in time, and the whole as soon as what it could still correct is less than what
-//! launches cost.
+//! The free work is poured into all devices like water into vessels, each open from the time at
+//! which its current work ends (a GPU needs another launch as well). That is a GPU's share. It
+//! takes a fraction of it, so that unexpected rates and tasks are noticed in time, and everything
+//! as soon as splitting it could save less than the launches cost.
 
 use std::ops::Range;
 
@@ -12,9 +11,8 @@ use super::{Ns, Order, Schedule, level};
 use crate::whole;
 
 impl Schedule {
-    /// When `work` is done by the devices that take part, all ending together, ns from
-    /// now; without GPU number `without`. None where nobody's rate is known. Workers do
-    /// whole tasks.
+    /// Returns when the devices that take part will have done `work`, all ending together, ns from
+    /// now; without GPU number `without`. None if no rate is known. Workers run complete tasks.
     pub(super) fn end_of(&self, work: f64, now: Ns, without: Option<usize>) -> Option<Ns> {
         let gpus = self.vessels(now, |index| without != Some(index));
         if self.cpu_start() >= self.gpu_end() && self.has_gpus() {
@@ -41,14 +39,14 @@ impl Schedule {
         Some(with(waves).min(with(waves + 1.0)))
     }
 
-    /// When the GPUs that know what a launch costs would have done that much, ns from now.
+    /// Returns when the GPUs whose launch cost is known would have done that much, ns from now.
     pub(super) fn gpus_alone(&self, work: f64, now: Ns) -> Option<Ns> {
-        let told = |index: usize| self.gpus[index].rate.tells_fixed();
-        level(self.vessels(now, told), work)
+        let is_known = |index: usize| self.gpus[index].rate.is_fixed_known();
+        level(self.vessels(now, is_known), work)
     }
 
-    /// GPUs of which something is known: from when on each would do more work, ns from now,
-    /// and how much in a nanosecond.
+    /// Returns for each known GPU when it could begin more work, ns from now, and its speed per
+    /// nanosecond.
     fn vessels(
         &self,
         now: Ns,
@@ -64,7 +62,7 @@ impl Schedule {
         gpus.filter_map(vessel)
     }
 
-    /// Tasks to launch now of a range, on a GPU.
+    /// Returns how many tasks of a range a GPU launches now.
     pub(super) fn gpu_size(&self, index: usize, range: Range<usize>, now: Ns) -> usize {
         if let Order::Try(tasks) = self.gpus[index].order {
             return tasks.min(range.len());
@@ -79,8 +77,8 @@ impl Schedule {
                 return range.len();
             }
             let gpu = &self.gpus[index];
-            if !gpu.rate.tells_fixed() {
-                // It all runs here anyway; a part first, to see what it takes.
+            if !gpu.rate.is_fixed_known() {
+                // Everything runs here anyway; a smaller launch first, to measure the time.
                 return match gpu.is_new() || self.setup.is_watched {
                     true => (range.len() / 4)
                         .max(gpu.setup.first_tasks)
@@ -96,7 +94,7 @@ impl Schedule {
         self.density.tasks_of(range, work)
     }
 
-    /// Work to launch now, so that all devices end together.
+    /// Returns the work to launch now, so that all devices end together.
     fn gpu_work(&self, index: usize, now: Ns) -> f64 {
         let gpu = &self.gpus[index];
         let is_idle = gpu.flights.is_empty();
@@ -116,7 +114,7 @@ impl Schedule {
             return 0.0;
         }
         let ready = busy + gpu.rate.fixed.unwrap_or(0.0);
-        // The workers leave all of it to the GPUs, so they must not leave it to them.
+        // The workers leave all of it to the GPUs, so the GPUs must not leave it to the workers.
         if self.is_shared() && self.gpus_end_before_a_task(now) {
             let end = self.gpus_alone(left, now).unwrap_or(0.0);
             return ((end - ready) / per_work).clamp(0.0, left);
@@ -128,7 +126,7 @@ impl Schedule {
         let share = ((end - ready) / per_work).min(left);
         if share >= 0.5 * task.min(left) {
             let part = self.part_of(share, left);
-            if gpu.rate.tells_fixed() {
+            if gpu.rate.is_fixed_known() {
                 let rest = per_work * share * (1.0 - part);
                 let worth = self.setup.tuning.worth_launches * gpu.rate.fixed.unwrap_or(0.0);
                 return match rest <= worth {
@@ -139,14 +137,15 @@ impl Schedule {
             let least = (share * part).max(task).max(self.growth(index, without));
             return least.min(share.max(task));
         }
-        if !gpu.rate.tells_fixed() && is_idle {
+        if !gpu.rate.is_fixed_known() && is_idle {
             return self.growth(index, without).min(left);
         }
         0.0
     }
 
-    /// Fraction of its share that a GPU takes at once: if it is not known where the work lies,
-    /// the less the more the others would have to do while it is held up.
+    /// Returns the fraction of its share that a GPU takes at once. If it is not known where the
+    /// work lies, it is the smaller, the more the other devices would have to do if this GPU is
+    /// delayed.
     fn part_of(&self, share: f64, left: f64) -> f64 {
         let tuning = &self.setup.tuning;
         match self.knows_shape() {
@@ -155,16 +154,15 @@ impl Schedule {
         }
     }
 
-    /// False if what a launch costs, as far as that is known, is more than the CPU needs for
-    /// all that is left.
+    /// Returns false if the known launch cost is more than the CPU needs for all free work.
     fn could_pay(&self, index: usize, left: f64) -> bool {
         let times = self.gpus[index].rate.fixed.zip(self.alone(left));
         !self.is_shared() || times.is_none_or(|(launch, alone)| launch < alone)
     }
 
-    /// A larger launch, to tell its fixed cost from its work: as large as ends, at the
-    /// worst, in half the time that the others need for all, or in all of it where the
-    /// smaller one was another batch's; else none.
+    /// Returns the work of a larger launch that separates the fixed cost from the work; none if it
+    /// would take too long. At worst it ends within half the time that the other devices need for
+    /// everything, or within all of that time if the smaller launch was another batch's.
     fn growth(&self, index: usize, without: Ns) -> f64 {
         let gpu = &self.gpus[index];
         let (Some((_, ns)), Some(range)) = (gpu.rate.first, self.free.ranges().next()) else {

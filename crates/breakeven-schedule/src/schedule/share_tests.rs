@@ -1,18 +1,18 @@
-//! How much a GPU takes at once, where all is known.
+//! How much a GPU takes at once if everything is known.
 
 use std::sync::Arc;
 
 use super::{GpuSetup, GpuTurn, LaunchTime, Rate, Schedule, Setup};
 use crate::plan::{Further, Orders, PLACES, Shape, Tuning};
 
-/// So many tasks on eight workers and a GPU of which a task takes so much of a worker's time.
-/// The last tasks are taken to be a little cheaper than the others.
+/// `tasks` tasks on eight workers and a GPU on which a task takes a fraction of a worker's time.
+/// The last tasks are expected to be slightly cheaper.
 fn schedule(tasks: usize, part: f64) -> Schedule {
     let gpu = GpuSetup {
         rate: Rate::known(50_000.0, part * 50_000.0),
         further: Some(Further {
             launch_ns: 50_000.0,
-            is_told: false,
+            is_measured: false,
             bottleneck: None,
         }),
         ..GpuSetup::UNKNOWN
@@ -38,11 +38,11 @@ fn schedule(tasks: usize, part: f64) -> Schedule {
     })
 }
 
-/// A driver that was told that nothing is left returns, and never asks again.
+/// A driver that was answered that nothing is left returns, and never asks again.
 #[test]
 fn a_gpu_gets_the_tail_that_a_worker_gives_back_late() {
     let mut schedule = schedule(10_000, 0.5);
-    // A worker takes what it is promised; the GPU does the rest.
+    // A worker takes what it was promised; the GPU runs the rest.
     let span = schedule.cpu_turn(0.0).expect("the workers share");
     let mut now = 0.0;
     while schedule.free.tasks() > 0 {

@@ -1,12 +1,11 @@
-//! Tasks as ranges that somebody holds: a [`Span`] is one holder's, [`Free`] has
-//! the tasks that nobody holds.
+//! Tasks as ranges that have an owner: a [`Span`] has one owner, [`Free`] has the tasks without an
+//! owner.
 //!
-//! Why a span is unique. A span is made in three places: by [`Free::all`], once a
-//! batch; by cutting it out of the free ranges, which takes its tasks out of them;
-//! and by splitting a span, which consumes it. It can be neither copied nor cloned.
-//! So at any time every task is in exactly one place: in a free range, or in one span
-//! that somebody holds, or held and finished. `execute/slots.rs` builds its safety on
-//! this.
+//! Why a span is unique. A span is made in three places: by [`Free::all`], once a batch; by cutting
+//! it out of the free ranges, which removes its tasks from them; and by splitting a span, which
+//! consumes it. It can be neither copied nor cloned. So at any time every task is in exactly one
+//! place: in a free range, or in one span, which is held or was held and finished. The safety of
+//! `execute/slots.rs` depends on this.
 
 use std::ops::Range;
 
@@ -15,7 +14,7 @@ use smallvec::SmallVec;
 /// Most tasks of one batch: the ends of a span are 32 bits each.
 pub const MOST_TASKS: usize = u32::MAX as usize;
 
-/// Neighbouring tasks of a batch that belong to whoever holds the span; never none.
+/// Consecutive tasks of a batch that belong to the owner of the span; never empty.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Span {
     start: u32,
@@ -23,24 +22,25 @@ pub struct Span {
 }
 
 impl Span {
-    /// All tasks of a batch; none where it has none, or more than [`MOST_TASKS`].
+    /// Creates a span of all tasks of a batch; none if it has no tasks, or more than
+    /// [`MOST_TASKS`].
     pub fn all(tasks: usize) -> Option<Self> {
         let end = u32::try_from(tasks).ok().filter(|end| *end > 0)?;
         Some(Self { start: 0, end })
     }
 
-    /// Tasks in it.
+    /// Returns its number of tasks.
     #[expect(clippy::len_without_is_empty, reason = "a span is never empty")]
     pub fn len(&self) -> usize {
         (self.end - self.start) as usize
     }
 
-    /// The indices of its tasks.
+    /// Returns the indices of its tasks.
     pub fn range(&self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
 
-    /// Its first `count` tasks and the rest; the whole where `count` leaves no rest.
+    /// Splits off the first `count` tasks; the second span is none if no tasks remain.
     pub fn split(self, count: usize) -> (Span, Option<Span>) {
         let count = u32::try_from(count.max(1)).unwrap_or(u32::MAX);
         let middle = self.start.saturating_add(count);
@@ -53,7 +53,7 @@ impl Span {
     }
 }
 
-/// The tasks of a batch that nobody holds, as disjoint ranges in order.
+/// The tasks of a batch without an owner, as disjoint ranges in order.
 #[derive(Debug)]
 pub(super) struct Free {
     ranges: SmallVec<[Span; 4]>,
@@ -61,7 +61,7 @@ pub(super) struct Free {
 }
 
 impl Free {
-    /// All tasks of a batch.
+    /// Creates it with all tasks of a batch.
     pub(super) fn all(tasks: usize) -> Self {
         Self {
             ranges: Span::all(tasks).into_iter().collect(),
@@ -69,17 +69,17 @@ impl Free {
         }
     }
 
-    /// Tasks in all ranges.
+    /// Returns the number of tasks in all ranges.
     pub(super) fn tasks(&self) -> usize {
         self.tasks
     }
 
-    /// The ranges, in order.
+    /// Iterates over the ranges, in order.
     pub(super) fn ranges(&self) -> impl DoubleEndedIterator<Item = Range<usize>> {
         self.ranges.iter().map(Span::range)
     }
 
-    /// Cuts the tasks out of the range that has them all; none where no range has.
+    /// Cuts the tasks out of the range that contains them; none if no range does.
     pub(super) fn take(&mut self, wanted: Range<usize>) -> Option<Span> {
         let begins = |range: &Span| range.start as usize <= wanted.start;
         let after = self.ranges.partition_point(begins);
@@ -104,7 +104,7 @@ impl Free {
         Some(span)
     }
 
-    /// Takes a span back that was not done.
+    /// Takes back a span that was not done.
     pub(super) fn give_back(&mut self, mut span: Span) {
         self.tasks += span.len();
         let is_before = |range: &Span| range.start < span.start;

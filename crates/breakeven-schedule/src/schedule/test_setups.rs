@@ -23,7 +23,7 @@ fn any_shape(random: &mut Random) -> Option<Arc<Shape>> {
     })
 }
 
-/// Nothing is known but what a launch costs.
+/// Only the launch cost is known.
 fn launch(ns: Ns) -> Rate {
     Rate {
         fixed: Some(ns),
@@ -52,7 +52,7 @@ fn any_gpu(random: &mut Random, tasks: usize) -> GpuSetup {
         depth: random.random_range(1..=3),
         further: random.random_bool(0.5).then(|| Further {
             launch_ns: any_time(random),
-            is_told: random.random_bool(0.5),
+            is_measured: random.random_bool(0.5),
             bottleneck: random.random_bool(0.5).then(|| random.random()),
         }),
     }
@@ -71,7 +71,7 @@ pub(super) fn any_setup(random: &mut Random) -> Setup {
         _ => Order::AsMuchAsPays,
     };
     let orders = gpus.iter().map(|_| match random.random_range(0..10) {
-        // Elsewhere nobody has what it leaves.
+        // No other device would run what it leaves.
         0 if cpu == Order::AsMuchAsPays => Order::Nothing,
         1 | 2 if cpu == Order::AsMuchAsPays => Order::Try(random.random_range(1..=tasks)),
         _ => Order::AsMuchAsPays,

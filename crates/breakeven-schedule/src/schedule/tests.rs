@@ -1,7 +1,7 @@
-//! Random walks through a schedule, as the executor goes through it but in virtual time:
-//! one to four GPUs that take up to three times longer or shorter than usual, fail or
-//! stall, and workers that come when they like and give tails back. Somebody always goes
-//! on until nothing is left, and every task is done once.
+//! Random walks through a schedule, as the executor does, but in virtual time: one to four GPUs
+//! that are up to three times slower or faster than usual, fail or stall, and workers that come at
+//! any time and give tails back. Some thread always makes progress until nothing is left, and every
+//! task is done once.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -42,7 +42,7 @@ enum Driver {
     HasEnded,
 }
 
-/// A span that somebody has, since when, and until when.
+/// A span in progress, with its begin and end.
 #[derive(Debug)]
 struct Held {
     span: Span,
@@ -153,7 +153,7 @@ impl Walk {
         }
     }
 
-    /// A worker looks up from its span, and gives the tail back if it is to.
+    /// A worker looks up from its span, and gives the tail back if it must.
     fn worker_looks_up(&mut self) {
         let index = self.random.random_range(0..self.busy.len());
         let Range { start, end } = self.busy[index].span.range();
@@ -241,7 +241,7 @@ impl Walk {
         }
     }
 
-    /// A step of anybody who can take one; false where nobody is left.
+    /// Makes one possible step; returns false if there is none.
     fn step(&mut self) -> bool {
         let now = self.now;
         let is_due = |held: &Held| held.until <= now;
@@ -282,7 +282,7 @@ impl Walk {
         true
     }
 
-    /// Time goes on to when somebody has something to do; false where nobody will.
+    /// Advances the time to the next possible step; returns false if there is none.
     fn waits(&mut self) -> bool {
         let workers = self.busy.iter().map(|held| held.until);
         let devices = self.devices.iter().flat_map(|device| {

@@ -1,4 +1,4 @@
-//! Deadlines over many batches: what was seen of batches counts, not what devices' means say.
+//! Deadlines over many batches: times of observed batches count, not the means of devices.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::Fact;
 use crate::plan::Model;
 use crate::plan::{ExecutionStrategy, Objective, Outcome, Power, Resource};
 
-/// Tasks of which one, at that place, takes as long as so many others.
+/// Tasks of which the one at `place` takes as long as `others` of the rest.
 fn batch(tasks: usize, place: usize, others: f64) -> Scenario {
     let mut costs = vec![1.0; tasks];
     costs[place] = others;

@@ -1,5 +1,5 @@
-//! The events of a simulated batch: workers and drivers do what the executor's threads do, on
-//! cores that they share.
+//! The events of a simulated batch: workers and drivers act as the executor's threads do, on cores
+//! that they share.
 
 use std::collections::VecDeque;
 use std::time::SystemTime;
@@ -15,15 +15,15 @@ use crate::schedule::{Driver, Ns, Pause, Schedule, Span, Step, until_look};
 /// How often a worker looks up from its span, ns: the executor's own.
 const LOOK_NS: Ns = 100_000.0;
 
-/// Most events per task, and more for few: a batch in which nobody goes on does not end.
+/// Most events per task, and more if there are few: a batch without progress does not end.
 const STEPS: usize = 1_000;
 
-/// What happens at a time, unless somebody is done with what it computes before that.
+/// An event at a time, unless a computation ends before it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Event {
-    /// A worker that was woken looks for a span.
+    /// A woken worker looks for a span.
     Worker(usize),
-    /// A worker's span lasts far longer than was thought.
+    /// A worker's span takes far longer than expected.
     Overdue { worker: usize, turn: u64 },
     /// A driver's sleep is over.
     Slept { gpu: usize, turn: u64 },
@@ -47,14 +47,14 @@ enum Worker {
 struct Busy {
     span: Span,
     began: Ns,
-    /// What of it takes a core how long: a unit of cost, and taking it.
+    /// Core time of a unit of cost, and of taking the span.
     unit: Ns,
     fixed: Ns,
     turn: u64,
-    /// Tasks until the next look, and of the chunk that ends there.
+    /// Tasks until the next poll, and of the chunk that ends there.
     until: usize,
     chunk: usize,
-    /// Others wait for a tail, or it is overdue: at the next look it may give one.
+    /// Another worker is idle, or the span is overdue: at the next poll it may give tasks back.
     looks: bool,
     is_overdue: bool,
 }
@@ -64,11 +64,11 @@ struct DeviceJob {
     span: Span,
     began: Ns,
     turn: u64,
-    /// When the device is done with it, once that is known.
+    /// When the device is done with it, if known.
     end: Ns,
 }
 
-/// What a driver is at.
+/// What a driver is doing.
 #[derive(Debug)]
 enum At {
     /// It waits for a core.
@@ -89,9 +89,9 @@ struct Device {
     driver: Driver,
     at: At,
     flights: VecDeque<DeviceJob>,
-    /// What a software GPU's threads have to do, launch by launch.
+    /// Work of a software GPU's threads, launch by launch.
     queue: VecDeque<(u64, Ns)>,
-    /// When its upload, its compute and its download are done with all that was launched.
+    /// When its upload, its compute and its download are done with everything launched.
     free: [Ns; 3],
     launches: usize,
 }
@@ -99,13 +99,13 @@ struct Device {
 pub(super) struct Run<'s> {
     scenario: &'s Scenario,
     schedule: Schedule,
-    /// The CPU has a part of the batch from its beginning.
+    /// The CPU has a share of the batch from the beginning.
     cpu_works: bool,
     now: Ns,
     events: Vec<(Ns, Event)>,
     cores: Cores,
     workers: Vec<Worker>,
-    /// Somebody found nothing to do while others had much.
+    /// A worker found nothing to do while another had much.
     is_hungry: bool,
     devices: Vec<Device>,
     noise: Factors,
@@ -186,7 +186,7 @@ impl<'s> Run<'s> {
                     if self.schedule.is_empty() {
                         break;
                     }
-                    // The executor's last step: the CPU does what is left.
+                    // The executor's last step: the CPU runs the remaining tasks.
                     self.schedule.leave_all_gpus();
                     self.wake_workers();
                 }
@@ -230,7 +230,7 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// Somebody is done with what it computed.
+    /// A thread has finished its computation.
     fn computed(&mut self, who: Who) {
         match who {
             Who::Worker(index) => self.chunk_ended(index),
@@ -264,7 +264,7 @@ impl<'s> Run<'s> {
         self.turns
     }
 
-    /// Until a thread that is woken now runs.
+    /// Returns the delay until a thread that is woken now runs.
     fn wake_ns(&mut self) -> Ns {
         let host = &self.scenario.host;
         match self.cores.are_crowded() {
@@ -273,7 +273,7 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// Idle workers look for spans. The first that is awake wakes the others.
+    /// Idle workers look for spans. The first that is awake wakes the rest.
     fn wake_workers(&mut self) {
         let mut at = self.now;
         for index in 0..self.workers.len() {
@@ -296,7 +296,7 @@ impl<'s> Run<'s> {
             }
             return self.wake_drivers();
         };
-        // Those that begin at the same time wait for each other too.
+        // Workers that begin at the same time wait for each other too.
         let is_idle = |worker: &&Worker| matches!(worker, Worker::Idle);
         let active = 1 + self.workers.len() - self.workers.iter().filter(is_idle).count();
         let is_at_work =
@@ -330,14 +330,14 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// What the first tasks of a worker's span take a core, ns.
+    /// Returns the core time of the first tasks of a worker's span, ns.
     fn work(&self, busy: &Busy, tasks: usize) -> Ns {
         let start = busy.span.range().start;
         let before = &self.scenario.costs_before;
         busy.fixed + busy.unit * (before[start + tasks] - before[start])
     }
 
-    /// How many times as long what begins now takes.
+    /// Returns the slow-down of work that begins now.
     fn beside(&self, is_beside: bool) -> f64 {
         match is_beside {
             true => self.scenario.hindrance,
@@ -345,7 +345,7 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// A worker with a span is to stop at its next look, which may be at the end.
+    /// Makes a worker stop at its next poll, which may be the end of its span.
     fn look_up(&mut self, index: usize) {
         let Worker::Busy(busy) = &self.workers[index] else {
             return;
@@ -357,7 +357,7 @@ impl<'s> Run<'s> {
         let left = self.cores.left(Who::Worker(index));
         let done = self.work(busy, tasks) - left;
         let (mut until, mut chunk) = (busy.until, busy.chunk);
-        // Sums of floats: what is a nanosecond away is there.
+        // Sums of floats: what is a nanosecond away counts as reached.
         while until < tasks && self.work(busy, until) <= done + 1.0 {
             let each = self.work(busy, until) / until as f64;
             chunk = until_look(chunk, LOOK_NS, each);
@@ -370,7 +370,7 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// A worker ends its span, or looks up from it.
+    /// Ends a worker's span, or a chunk of it.
     fn chunk_ended(&mut self, index: usize) {
         let Worker::Busy(mut busy) = std::mem::replace(&mut self.workers[index], Worker::Idle)
         else {

@@ -1,5 +1,5 @@
-//! Two processes that use one GPU at the same time, in virtual time: each has cores and a
-//! cost model of its own, and learns of the other only by how long its launches take.
+//! Two processes that use one GPU at the same time, in virtual time: each has its own cores and
+//! cost model, and learns of the other process only from the times of its launches.
 
 use super::{Load, Scenario, ScenarioGpu, Simulated};
 use crate::plan::ExecutionStrategy;
@@ -11,8 +11,8 @@ const WORKERS: usize = 8;
 /// A task on the GPU takes an eighth of one on a worker: alone they share the work equally.
 const ON_GPU_NS: f64 = 6_250.0;
 
-/// A batch while another process uses the GPU for that part of the time: a driver that
-/// gives both their turns makes each wait for the other.
+/// A batch while another process uses the GPU for that fraction of the time: a driver that
+/// alternates between both makes each wait for the other.
 fn batch(costs: &mut Model, used_by_other: f64) -> Simulated {
     let mut scenario = Scenario::new([1.0; TASKS], WORKERS);
     scenario.cpu_task_ns = 8.0 * ON_GPU_NS;
@@ -28,7 +28,7 @@ fn batch(costs: &mut Model, used_by_other: f64) -> Simulated {
     run.expect("Auto needs nothing")
 }
 
-/// The part of the batch's time for which it keeps the GPU busy.
+/// The fraction of the batch time for which it keeps the GPU busy.
 fn used(batch: &Simulated) -> f64 {
     (batch.gpu_tasks as f64 * ON_GPU_NS / batch.makespan_ns).min(1.0)
 }

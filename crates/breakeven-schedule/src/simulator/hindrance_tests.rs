@@ -4,7 +4,7 @@ use super::{Scenario, ScenarioGpu, Simulated};
 use crate::plan::ExecutionStrategy;
 use crate::plan::Model;
 
-/// A thousand tasks; the GPU alone is so many times as fast as the CPU alone.
+/// A thousand tasks; the GPU alone is `ratio` times as fast as the CPU alone.
 fn scenario(ratio: f64, hindrance: f64) -> Scenario {
     let mut scenario = Scenario::new([1.0; 1_000], 8);
     scenario.cpu_task_ns = 50_000.0;

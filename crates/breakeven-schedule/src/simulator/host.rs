@@ -2,23 +2,23 @@
 
 use crate::schedule::Ns;
 
-/// What the host's threads cost. Every thread that computes has a core, or waits for one.
+/// Costs of the host's threads. Every thread that computes has a core, or waits for one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Host {
-    /// Cores; as many as there are workers where this is 0.
+    /// Cores; 0 for as many as there are workers.
     pub cores: usize,
-    /// What taking a span takes a worker, ns of a core.
+    /// Core time of a worker to take a span, ns.
     pub span_ns: f64,
-    /// What a look at a launch, with the question what is next, takes a driver, ns of a core.
+    /// Core time of a driver to poll a launch and ask what is next, ns.
     pub look_ns: f64,
-    /// Until a thread that was woken runs, ns, if a core is free.
+    /// Delay until a woken thread runs, ns, if a core is free.
     pub wake_ns: f64,
-    /// The same while all cores compute, in the mean.
+    /// The mean delay while all cores compute.
     pub crowded_wake_ns: f64,
 }
 
 impl Host {
-    /// A host on which threads cost nothing and never wait: what schedules are compared on.
+    /// A host on which threads cost nothing and never wait: schedules are compared on it.
     pub const IDEAL: Self = Self {
         cores: usize::MAX,
         span_ns: 0.0,
@@ -47,11 +47,11 @@ impl Default for Host {
 pub struct Load {
     /// When it begins, ns.
     pub from_ns: f64,
-    /// How many times slower the device is then; infinite for one that stalls.
+    /// How many times slower the device is then; infinite if it stalls.
     pub times: f64,
 }
 
-/// Who computes.
+/// A thread that computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Who {
     Worker(usize),
@@ -61,18 +61,18 @@ pub(super) enum Who {
     Device(usize),
 }
 
-/// What somebody computes.
+/// What a thread computes.
 #[derive(Debug, Clone, Copy)]
 struct Job {
     who: Who,
-    /// What is left of it, ns of one core, or of all its threads.
+    /// Remaining time, ns of one core, or of all its threads.
     left: Ns,
     threads: f64,
     load: Option<Load>,
 }
 
-/// The cores, and who computes on them. Drivers come first: a thread that sleeps most of the
-/// time runs before those that compute all the time. The others share what is left.
+/// The cores, and what computes on them. Drivers come first: a thread that sleeps most of the time
+/// runs before those that compute all the time. The remaining threads share the remaining cores.
 #[derive(Debug)]
 pub(super) struct Cores {
     count: f64,
@@ -81,7 +81,7 @@ pub(super) struct Cores {
 }
 
 impl Cores {
-    /// Those of a host with so many workers.
+    /// Creates the cores of a host with that many workers.
     pub(super) fn of(host: &Host, workers: usize) -> Self {
         let count = match host.cores {
             0 => workers,
@@ -103,13 +103,13 @@ impl Cores {
         });
     }
 
-    /// What is left of somebody's work.
+    /// Returns the remaining time of a thread's work.
     pub(super) fn left(&self, who: Who) -> Ns {
         let job = self.jobs.iter().find(|job| job.who == who);
         job.map_or(0.0, |job| job.left)
     }
 
-    /// Takes so much off somebody's work, or adds it if negative.
+    /// Shortens a thread's work, or lengthens it if `by` is negative.
     pub(super) fn shorten(&mut self, who: Who, by: Ns) {
         if let Some(job) = self.jobs.iter_mut().find(|job| job.who == who) {
             job.left -= by;
@@ -120,12 +120,12 @@ impl Cores {
         self.jobs.retain(|job| job.who != who);
     }
 
-    /// True while no core is free.
+    /// Returns true while no core is free.
     pub(super) fn are_crowded(&self) -> bool {
         self.jobs.iter().map(|job| job.threads).sum::<f64>() >= self.count
     }
 
-    /// How fast drivers, and the others, compute.
+    /// Returns the speeds of drivers and of all other threads.
     fn rates(&self) -> [f64; 2] {
         let is_driver = |job: &&Job| matches!(job.who, Who::Driver(_));
         let drivers = self.jobs.iter().filter(is_driver).count() as f64;
@@ -146,7 +146,7 @@ impl Cores {
         }
     }
 
-    /// Who is done next, and when; nobody where a load begins before that.
+    /// Returns when the next thread is done, and which; no thread if a load begins before that.
     pub(super) fn next(&self) -> Option<(Ns, Option<Who>)> {
         let rates = self.rates();
         let ends = self.jobs.iter().map(|job| {
@@ -160,7 +160,7 @@ impl Cores {
         ends.min_by(|(a, _), (b, _)| a.total_cmp(b))
     }
 
-    /// Lets time pass in which nobody is done.
+    /// Advances the time; no thread is done before `to`.
     pub(super) fn pass(&mut self, to: Ns) {
         let (rates, passed) = (self.rates(), to - self.now);
         for index in 0..self.jobs.len() {

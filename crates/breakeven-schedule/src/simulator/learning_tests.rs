@@ -1,4 +1,4 @@
-//! What is learned of batches whose tasks differ, in virtual time.
+//! What is learned from batches whose tasks differ, in virtual time.
 
 use super::{Load, Scenario, ScenarioGpu, Simulated};
 use crate::plan::Model;
@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 const TASK_NS: f64 = 50_000.0;
 const WORKERS: usize = 8;
 
-/// A GPU that is so many times as fast as the workers together.
+/// A GPU that is `ratio` times as fast as the workers together.
 fn scenario(costs: Vec<f64>, ratio: f64, launch_ns: f64) -> Scenario {
     let mut scenario = Scenario::new(costs, WORKERS);
     scenario.cpu_task_ns = TASK_NS;
@@ -21,7 +21,7 @@ fn scenario(costs: Vec<f64>, ratio: f64, launch_ns: f64) -> Scenario {
     scenario.ideal()
 }
 
-/// The same where a launch costs 1 % of what all devices take for the whole.
+/// As [`scenario`], if a launch costs 1 % of the ideal batch time.
 fn split(costs: Vec<f64>, ratio: f64) -> Scenario {
     let launch_ns = 0.01 * costs.len() as f64 * TASK_NS / WORKERS as f64 / (1.0 + ratio);
     scenario(costs, ratio, launch_ns)
@@ -43,7 +43,7 @@ fn known(scenario: &Scenario, costs: &Model) -> OperationCosts {
 
 /// Most of the batch ends before a worker has done its first task.
 #[test]
-fn what_launches_told_before_any_task_was_timed_is_no_time() {
+fn what_launches_showed_before_any_task_was_timed_is_no_time() {
     let (scenario, mut costs) = (scenario(vec![1.0; 200], 50.0, 250.0), Model::default());
     let first = run(&scenario, &mut costs);
     assert!(first.gpu_tasks > 180, "{first:?}");
@@ -58,12 +58,12 @@ fn what_launches_told_before_any_task_was_timed_is_no_time() {
     assert!(off.iter().all(|off| (off - 1.0).abs() < 0.01), "{off:?}");
 }
 
-/// 5 % of the tasks near the end have half of the work; only a GPU ever meets them.
+/// 5 % of the tasks near the end have half of the work; only a GPU ever runs them.
 #[test]
-fn dear_tasks_that_only_a_gpu_meets_are_no_slow_gpu() {
+fn expensive_tasks_that_only_a_gpu_meets_are_no_slow_gpu() {
     let tasks = 20_000;
-    let is_dear = |task| (18_000..19_000).contains(&task);
-    let each = |task| if is_dear(task) { 19.0 } else { 1.0 };
+    let is_expensive = |task| (18_000..19_000).contains(&task);
+    let each = |task| if is_expensive(task) { 19.0 } else { 1.0 };
     let (scenario, mut costs) = (
         scenario((0..tasks).map(each).collect(), 20.0, 50_000.0),
         Model::default(),
@@ -71,23 +71,29 @@ fn dear_tasks_that_only_a_gpu_meets_are_no_slow_gpu() {
     for _ in 0..8 {
         let _ = run(&scenario, &mut costs);
     }
-    let shape = known(&scenario, &costs).shape.expect("batches told it");
+    let shape = known(&scenario, &costs).shape.expect("batches showed it");
     let at = |task: usize| shape.places[task * shape.places.len() / tasks];
-    // 19 times, but for what its place has of others.
+    // 19 times, reduced by the cheap tasks in the same place.
     assert!(at(18_500) > 12.0 * at(5_000), "{shape:?}");
     let runs = (0..4).map(|_| scenario.ideal_ns() / run(&scenario, &mut costs).makespan_ns);
     let worst = runs.fold(1.0, f64::min);
     assert!(worst > 0.9, "{worst}");
 }
 
-/// Halves of which one is dear, costs that rise or fall, and a block of dear tasks.
+/// Halves of which one is expensive, costs that rise or fall, and a block of expensive tasks.
 #[test]
 fn batches_in_any_order_of_costs_come_close_to_the_ideal() {
     type Order = fn(f64) -> f64;
     let orders: [(&str, Order); 6] = [
         ("even", |_| 1.0),
-        ("cheap, then dear", |at| if at < 0.5 { 1.0 } else { 9.0 }),
-        ("dear, then cheap", |at| if at < 0.5 { 9.0 } else { 1.0 }),
+        (
+            "cheap, then expensive",
+            |at| if at < 0.5 { 1.0 } else { 9.0 },
+        ),
+        (
+            "expensive, then cheap",
+            |at| if at < 0.5 { 9.0 } else { 1.0 },
+        ),
         ("ascending", |at| at),
         ("sawtooth", |at| 0.1 + (8.0 * at).fract()),
         ("a block", |at| {
@@ -144,7 +150,7 @@ fn a_device_that_stalls_is_not_waited_for() {
     }
 }
 
-/// Tasks that were cheap in every batch are dear at the end of this one, where workers take
+/// Tasks that were cheap in every batch are expensive at the end of this one, where workers take
 /// long spans of them.
 #[test]
 fn a_worker_gives_back_a_span_that_lasts_far_longer_than_was_thought() {
@@ -159,16 +165,16 @@ fn a_worker_gives_back_a_span_that_lasts_far_longer_than_was_thought() {
     assert!(efficiency > 0.8, "{efficiency}");
 }
 
-/// A stretch of dear tasks that is narrower than the places that are remembered, where the
-/// devices meet: launches there tell little of what a task takes.
+/// A run of expensive tasks that is narrower than a remembered place, at the boundary between the
+/// devices: launches there show little about the time of a task.
 #[test]
-fn launches_among_dear_and_cheap_tasks_do_not_spoil_what_is_known() {
-    for (tasks, ratio, dear) in [
+fn launches_among_expensive_and_cheap_tasks_do_not_spoil_what_is_known() {
+    for (tasks, ratio, expensive) in [
         (10_000, 5.0, 6_600..6_800),
         (50_000, 2.0, 20_000..21_000),
         (5_000, 2.0, 4_350..4_450),
     ] {
-        let each = |task| if dear.contains(&task) { 30.0 } else { 1.0 };
+        let each = |task| if expensive.contains(&task) { 30.0 } else { 1.0 };
         let mut costs = Model::default();
         let scenario = split((0..tasks).map(each).collect(), ratio);
         let efficiencies =
@@ -178,10 +184,11 @@ fn launches_among_dear_and_cheap_tasks_do_not_spoil_what_is_known() {
     }
 }
 
-/// One in ten is 81 times as dear as the others, and each batch has other tasks: a worker that
-/// tried a cheap one tells nothing of the rest, and one that began a dear one is waited for.
+/// One task in ten is 81 times as expensive as the rest, and the order changes from batch to batch:
+/// a worker that tried a cheap one shows nothing about the rest, and one that began an expensive
+/// one is waited for.
 #[test]
-fn tasks_that_differ_stay_on_a_gpu_that_does_all_of_them_sooner_than_a_worker_a_dear_one() {
+fn tasks_that_differ_stay_on_a_gpu_that_does_all_of_them_sooner_than_a_worker_an_expensive_one() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut draw = || match random.random_bool(0.1) {
         true => 9.0,
@@ -203,7 +210,7 @@ fn tasks_that_differ_stay_on_a_gpu_that_does_all_of_them_sooner_than_a_worker_a_
 
 /// A launch of 0.1 ms; upload, compute and download overlap and take 33 ms each.
 #[test]
-fn the_first_piece_of_a_row_tells_what_a_launch_costs() {
+fn the_first_piece_of_a_row_shows_what_a_launch_costs() {
     let (tasks, work_ns) = (10_000, 1e8);
     let mut scenario = scenario(vec![1.0; tasks], 50.0, work_ns / 1e3);
     scenario.cpu_task_ns = 50.0 * WORKERS as f64 * work_ns / tasks as f64;
@@ -219,7 +226,7 @@ fn the_first_piece_of_a_row_tells_what_a_launch_costs() {
     let gpu = known(&scenario, &costs).gpu(0).cost.expect("it was seen");
     let off = gpu.fixed_ns / scenario.gpus[0].launch_ns - 1.0;
     assert!(off.abs() < 0.05, "{gpu:?}");
-    // A worker that is tried gets its task, though all pieces are launched at once.
+    // A worker that must be tried gets its task, though all pieces are launched at once.
     let tries = runs
         .iter()
         .filter(|run| matches!(run.decision.orders.cpu, Order::Try(_)));
@@ -230,7 +237,7 @@ fn the_first_piece_of_a_row_tells_what_a_launch_costs() {
     );
 }
 
-/// The GPUs that are known beside one that is new.
+/// The known GPUs, alone and with a new one.
 fn with_new(known: ScenarioGpu, new: ScenarioGpu, tasks: usize) -> [Scenario; 2] {
     let mut before = Scenario::new(vec![1.0; tasks], WORKERS);
     before.gpus = vec![known];
@@ -254,7 +261,7 @@ fn a_gpu_that_is_new_beside_a_known_one_is_tried_with_few_tasks() {
     let [_, scenario] = with_new(like_cpu, slow, tasks);
     let mut costs = Model::default();
     let cpu_ns = tasks as f64 * scenario.cpu_task_ns / WORKERS as f64;
-    // The first GPU was seen in launches of one size, and of many tasks.
+    // The first GPU was observed in launches of one size, and of many tasks.
     for second in 1..4 {
         let seen = Observation {
             at: std::time::UNIX_EPOCH + std::time::Duration::from_secs(second),

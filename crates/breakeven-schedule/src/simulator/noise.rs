@@ -1,18 +1,18 @@
-//! How far simulated times are off what is known of them.
+//! How far simulated times deviate from their means.
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Times that vary from one span or launch to the next, as those of machines do.
+/// Times that vary from one span or launch to the next, as on real machines.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Noise {
     /// Standard deviation of a time's logarithm: times are log-normal, with the true mean.
     pub deviation: f64,
-    /// One launch in so many is delayed; 0 for none.
+    /// One launch in `rare` is delayed; 0 for none.
     pub rare: f64,
-    /// By so much in the mean, ns.
+    /// Mean delay, ns.
     pub rare_ns: f64,
-    /// Which noise: scenarios of one seed meet the same.
+    /// Seed of the noise: scenarios with the same seed get the same noise.
     pub seed: u64,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Factors {
 }
 
 impl Factors {
-    /// Those of a batch of a scenario.
+    /// Creates the factors of a scenario's batch.
     pub(super) fn new(noise: Noise, batch: u64) -> Self {
         Self {
             noise,
@@ -52,7 +52,7 @@ impl Factors {
         }
     }
 
-    /// A delay over its mean: exponential, as waits for something that ends at random are.
+    /// Draws a delay over its mean: exponential, like waits for random events.
     pub(super) fn delay(&mut self) -> f64 {
         match self.noise == Noise::NONE {
             true => 1.0,
@@ -60,7 +60,7 @@ impl Factors {
         }
     }
 
-    /// What a launch is delayed by, ns: most by nothing.
+    /// Draws the delay of a launch, ns: mostly 0.
     pub(super) fn rare(&mut self) -> f64 {
         let is_rare = self.noise.rare > 0.0 && self.random.random_bool(self.noise.rare.recip());
         if is_rare {
@@ -70,7 +70,7 @@ impl Factors {
         }
     }
 
-    /// How many times as long the next time is.
+    /// Draws the factor of the next time.
     pub(super) fn next(&mut self) -> f64 {
         let deviation = self.noise.deviation;
         // Box and Muller, 1958.

@@ -1,10 +1,9 @@
-//! Batches in pieces that overlap on a GPU: what that gains.
+//! Batches in pieces that overlap on a GPU: the gain.
 
 use super::{Scenario, ScenarioGpu};
 use crate::plan::{ExecutionStrategy, Model};
 
-/// 100 ms of work, of whose time uploads and downloads take these parts, and launches of
-/// `launch_ns`.
+/// 100 ms of work, with these fractions for uploads and downloads, and launches of `launch_ns`.
 fn scenario(launch_ns: f64, copies: [f64; 2]) -> Scenario {
     let mut scenario = Scenario::new((0..1_000).map(|_| 1.0), 8);
     scenario.cpu_task_ns = 4e7;
@@ -49,7 +48,7 @@ fn a_device_that_overlaps_nothing_loses_nothing() {
         let times = times(&scenario(launch_ns, [0.0; 2]), ExecutionStrategy::GpuOnly);
         let mean = times.iter().sum::<f64>() / times.len() as f64;
         let worst = times.into_iter().fold(0.0, f64::max);
-        // A try now and then. Launches of one size do not tell that each costs 20 %.
+        // An occasional trial. Launches of one size do not show that each costs 20 %.
         let most = if launch_ns > 1e6 { 1.2 } else { 1.02 };
         assert!(
             worst <= most && mean <= 1.02,

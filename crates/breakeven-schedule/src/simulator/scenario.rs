@@ -1,8 +1,8 @@
-//! How a batch would go, in virtual time: a discrete-event simulation that
-//! drives the schedule of the real executor.
+//! A discrete-event simulation of a batch in virtual time that drives the schedule of the real
+//! executor.
 //!
-//! It has a pool of workers, GPUs, and tasks of known cost, on a host whose cores workers,
-//! drivers and software GPUs share. The bench `simulator` runs the same batches for real.
+//! It has a pool of workers, GPUs, and tasks of known cost, on a host whose cores are shared by
+//! workers, drivers and software GPUs. The bench `simulator` runs the same batches for real.
 
 use std::cell::Cell;
 
@@ -16,37 +16,37 @@ use crate::schedule::{Ns, Span};
 /// A batch and the devices it could run on.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// Costs of the tasks before each, as multiples of the mean: a span's is a difference.
+    /// Prefix sums of the tasks' costs, as multiples of the mean: a span's cost is a difference.
     pub(super) costs_before: Vec<f64>,
     /// CPU workers.
     pub workers: usize,
-    /// Time of a mean task on one worker that works alone, ns.
+    /// Mean time of a task on one worker that works alone, ns.
     pub cpu_task_ns: f64,
-    /// Part of the CPU's work that workers can do at once (Amdahl's law), 0 to 1.
-    /// A GPU does the rest on one lane.
+    /// Fraction of the CPU's work that is parallel (Amdahl's law), 0 to 1. A GPU runs the
+    /// sequential fraction on one lane.
     pub parallelization: f64,
     /// Load on the CPU.
     pub cpu_load: Option<Load>,
     /// The GPUs.
     pub gpus: Vec<ScenarioGpu>,
-    /// How many times as long a span or a launch takes that begins while the other kind of
-    /// device is at work: memory and power may be one.
+    /// Slow-down of a span or a launch that begins while the other kind of device is at work:
+    /// memory and power may be shared.
     pub hindrance: f64,
-    /// What its threads cost.
+    /// Costs of the host's threads.
     pub host: Host,
     /// How far times vary.
     pub noise: Noise,
-    /// It is the program's first batch: first launches compile.
+    /// Whether it is the program's first batch: first launches compile.
     pub compiles: bool,
-    /// Memory of a task, bytes: tasks of like memory are one size to the cost model.
+    /// Memory of a task, bytes: the cost model treats tasks of similar memory as one size.
     pub memory_per_task: usize,
-    /// What the CPU draws; while some of the workers wait, their part of it less.
+    /// Power of the CPU; it is proportionally less while some of the workers wait.
     pub cpu_power: Fact<Power>,
     /// What Auto minimises.
     pub objective: Objective,
-    /// What the devices cost: the GPUs are `simulated0` and so on.
+    /// Prices of the devices: the GPUs are `simulated0` and so on.
     pub prices: Option<Prices>,
-    /// What the choice and the schedule are tuned by.
+    /// The constants of the choice and the schedule.
     pub tuning: &'static Tuning,
     /// Batches so far.
     pub(super) batches: Cell<u64>,
@@ -55,36 +55,36 @@ pub struct Scenario {
 /// A simulated GPU in virtual time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScenarioGpu {
-    /// What a launch costs, ns.
+    /// Cost of a launch, ns.
     pub launch_ns: f64,
-    /// It tells what a launch costs, before one was made.
-    pub tells_launch: bool,
-    /// Time of a mean task, transfers included, ns.
+    /// Whether it reports its launch cost before the first launch.
+    pub reports_launch: bool,
+    /// Mean time of a task, transfers included, ns.
     pub task_ns: f64,
-    /// What submitting a launch takes its driver, ns of a core.
+    /// Core time of its driver to submit a launch, ns.
     pub submit_ns: f64,
-    /// What collecting a launch's outputs takes it, ns of a core.
+    /// Core time of its driver to collect a launch's outputs, ns.
     pub collect_ns: f64,
-    /// What the driver's copies of a task's inputs and outputs take a core, ns.
+    /// Core time of the driver's copies of a task's inputs and outputs, ns.
     pub host_ns: [f64; 2],
-    /// What a program's first launch takes longer, ns of a core.
+    /// Additional core time of a program's first launch, ns.
     pub compile_ns: f64,
     /// Threads of a software GPU, which compute on the host's cores; 0 for hardware.
     pub threads: usize,
     /// The device is slower at first.
     pub warm_up: Option<WarmUp>,
-    /// Parts of a task's time that its upload and its download take, each on an engine of its
-    /// own; 0 where everything goes through one queue.
+    /// Fractions of a task's time that are its upload and its download, each on an engine of its
+    /// own; 0 if everything goes through one queue.
     pub copies: [f64; 2],
-    /// Most tasks of a launch that it has memory for: larger ones it refuses at once.
+    /// Most tasks of a launch that fit its memory: it refuses larger ones at once.
     pub most_tasks: usize,
-    /// Load on it.
+    /// Load on the GPU.
     pub load: Option<Load>,
-    /// What it draws.
+    /// Its power.
     pub power: Fact<Power>,
 }
 
-/// Until some time a device is slower: its clock rises from idle.
+/// A device that is slower until some time: its clock rises from idle.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WarmUp {
     /// When it ends, ns.
@@ -93,22 +93,22 @@ pub struct WarmUp {
     pub times: f64,
 }
 
-/// How a simulated batch went.
+/// The result of a simulated batch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Simulated {
     /// From the beginning to the last output, ns.
     pub makespan_ns: f64,
-    /// Tasks that the GPUs did.
+    /// Tasks that the GPUs ran.
     pub gpu_tasks: usize,
     /// Launches.
     pub launches: usize,
     /// Spans of the workers.
     pub cpu_spans: usize,
-    /// Time that the workers worked, over their number, ns.
+    /// Busy time of the workers, averaged over them, ns.
     pub cpu_busy_ns: f64,
-    /// Time that each GPU worked, ns.
+    /// Busy time of each GPU, ns.
     pub gpu_busy_ns: Vec<f64>,
-    /// What was decided.
+    /// The decision.
     pub decision: Box<Decision>,
 }
 
@@ -119,7 +119,7 @@ impl Default for ScenarioGpu {
     fn default() -> Self {
         Self {
             launch_ns: 20_000.0,
-            tells_launch: false,
+            reports_launch: false,
             task_ns: 10_000.0,
             submit_ns: 5_000.0,
             collect_ns: 2_000.0,
@@ -136,9 +136,9 @@ impl Default for ScenarioGpu {
 }
 
 impl ScenarioGpu {
-    /// An NVIDIA H200 by CUDA, of the table in `docs/performance.md`: 22 to 29 µs for a launch
-    /// with its wait, uploads at 8.0 GB/s and downloads at 3.2 GB/s, in which its driver copies
-    /// on a core. A task takes `task_ns` on the device and moves so many bytes up and down.
+    /// An NVIDIA H200 by CUDA, from the table in `docs/performance.md`: 22 to 29 µs for a launch
+    /// with its wait, uploads at 8.0 GB/s and downloads at 3.2 GB/s, during which its driver copies
+    /// on a core. A task takes `task_ns` on the device and moves `bytes` up and down.
     pub fn h200_cuda(task_ns: f64, bytes: [u64; 2]) -> Self {
         let [up, down] = bytes.map(|bytes| bytes as f64);
         Self {
@@ -175,8 +175,8 @@ impl ScenarioGpu {
         }
     }
 
-    /// Mesa's software GPU, as the bench `simulator` measures it: what a launch costs is
-    /// nearly all of a batch of one task.
+    /// Mesa's software GPU, as the bench `simulator` measures it: the launch cost is nearly all of
+    /// a batch of one task.
     pub fn lavapipe(launch_ns: f64, threads: usize) -> Self {
         Self {
             launch_ns,
@@ -185,8 +185,8 @@ impl ScenarioGpu {
         }
     }
 
-    /// When a launch is done that is made now, whose tasks take `work` at rate 1; its engines
-    /// are free from then on.
+    /// Returns when a launch ends that is made now and whose tasks take `work` at rate 1; its
+    /// engines are free from then on.
     pub(super) fn ends(&self, now: Ns, work: f64, free: &mut [Ns; 3]) -> Ns {
         let [upload, download] = self.copies;
         let phases = [
@@ -195,7 +195,7 @@ impl ScenarioGpu {
             (0.0, download),
         ];
         let engines = free.iter_mut().zip(phases);
-        // A stalled device takes for ever only for what there is to do.
+        // A stalled device takes for ever only if it has work.
         let engines = engines.filter(|(_, (_, part))| *part > 0.0);
         engines.fold(now, |ready, (free, (launch, part))| {
             let begin = ready.max(*free) + launch;
@@ -216,8 +216,8 @@ impl ScenarioGpu {
 }
 
 impl Scenario {
-    /// So many tasks of these costs (relative to each other) on that many workers, and a
-    /// GPU.
+    /// Creates a batch of tasks with these costs (relative to each other) on `workers` workers and
+    /// a GPU.
     pub fn new(costs: impl IntoIterator<Item = f64>, workers: usize) -> Self {
         let mut sums = vec![0.0];
         for cost in costs {
@@ -248,8 +248,8 @@ impl Scenario {
         }
     }
 
-    /// The same on a host whose threads cost nothing and never wait, without noise: what
-    /// follows from the schedule alone.
+    /// Removes the noise and the costs of the host's threads: the result then follows from the
+    /// schedule alone.
     #[must_use]
     pub fn ideal(mut self) -> Self {
         self.host = Host::IDEAL;
@@ -260,14 +260,14 @@ impl Scenario {
         self
     }
 
-    /// Draws of noise, others in each batch.
+    /// Creates factors of noise, different in each batch.
     pub(super) fn factors(&self) -> Factors {
         let batch = self.batches.get();
         self.batches.set(batch + 1);
         Factors::new(self.noise, batch)
     }
 
-    /// The same devices with tasks of other costs.
+    /// Replaces the costs of the tasks; the devices stay the same.
     #[must_use]
     pub fn with_task_costs(&self, costs: impl IntoIterator<Item = f64>) -> Self {
         Self {
@@ -276,36 +276,36 @@ impl Scenario {
         }
     }
 
-    /// Tasks in the batch.
+    /// Returns the number of tasks in the batch.
     pub fn tasks(&self) -> usize {
         self.costs_before.len() - 1
     }
 
-    /// Cost of the tasks of a span.
+    /// Returns the cost of the tasks of a span.
     pub(super) fn cost(&self, span: &Span) -> f64 {
         self.costs_before[span.range().end] - self.costs_before[span.range().start]
     }
 
-    /// The names of the GPUs.
+    /// Returns the names of the GPUs.
     pub(super) fn names(&self) -> Vec<String> {
         let indices = 0..self.gpus.len();
         indices.map(|index| format!("simulated{index}")).collect()
     }
 
-    /// Time of a mean task on one worker while `active` work, ns: each waits for
-    /// the sequential parts of the others.
+    /// Returns the mean time of a task on one worker while `active` work, ns: each waits for the
+    /// sequential fractions of the other workers' tasks.
     pub(super) fn shared_task_ns(&self, active: usize) -> f64 {
         let others = (1.0 - self.parallelization) * active.max(1) as f64;
         self.cpu_task_ns * (others + self.parallelization)
     }
 
-    /// Time of a mean task on a GPU, its sequential part on one lane, ns.
+    /// Returns the mean time of a task on a GPU, its sequential fraction on one lane, ns.
     pub(super) fn lane_task_ns(&self, gpu: &ScenarioGpu) -> f64 {
         let sequential = (1.0 - self.parallelization) * LANE_SLOWDOWN * self.cpu_task_ns;
         gpu.task_ns * self.parallelization + sequential
     }
 
-    /// What the batch costs in truth, as somebody states it who has not measured it:
+    /// Returns the true costs of the batch, as if stated rather than measured:
     /// [`Evidence::Heuristic`](crate::plan::Evidence).
     pub fn stated_costs(&self) -> OperationCosts {
         let each = self.shared_task_ns(self.workers) / self.workers as f64;
@@ -320,8 +320,8 @@ impl Scenario {
         }
     }
 
-    /// The least time that any split could take, ns: with one launch on each GPU, the
-    /// best order of indivisible tasks, and every change of rates foreseen.
+    /// Returns the least time of any split, ns: with one launch on each GPU, the best order of
+    /// indivisible tasks, and every change of rates foreseen.
     pub fn ideal_ns(&self) -> f64 {
         let all = *self.costs_before.last().unwrap_or(&0.0);
         let pairs = self.costs_before.windows(2);
@@ -336,7 +336,7 @@ impl Scenario {
             let (gpu, fastest) = gpus.fold((0.0, 0.0), |(sum, most), gpu| {
                 (sum + gpu, f64::max(most, gpu))
             });
-            // One task is on one device as a whole.
+            // A task runs on one device only.
             let fits_cpu = worked(time, self.cpu_load) / self.shared_task_ns(1) >= largest;
             if fits_cpu || fastest >= largest {
                 cpu + gpu
@@ -360,7 +360,7 @@ impl Scenario {
     }
 }
 
-/// Work that is done in `time` at rate 1 that falls from some time on.
+/// Returns the work that is done in `time` at rate 1, which falls from some time on.
 fn worked(time: Ns, load: Option<Load>) -> f64 {
     match load {
         Some(Load { from_ns, times }) if time > from_ns => from_ns + (time - from_ns) / times,
@@ -368,7 +368,7 @@ fn worked(time: Ns, load: Option<Load>) -> f64 {
     }
 }
 
-/// When work begun at `start` that takes `work` at rate 1 is done.
+/// Returns when work that begins at `start` and takes `work` at rate 1 is done.
 pub(super) fn ends(start: Ns, work: f64, load: Option<Load>) -> Ns {
     let Some(Load { from_ns, times }) = load else {
         return start + work;

@@ -1,4 +1,4 @@
-//! Runs a scenario: what is decided for it, and how it goes.
+//! Runs a scenario: decides for it, and simulates the batch.
 
 use super::events::Run;
 use super::scenario::{Scenario, ScenarioGpu, Simulated};
@@ -13,8 +13,8 @@ use crate::plan::{
 use crate::schedule::{GpuSetup, Schedule, Setup};
 
 impl Scenario {
-    /// Runs the batch under a strategy, by what the model knows, and tells it what it
-    /// took.
+    /// Runs the batch under a strategy with what the model knows, and records the result in the
+    /// model.
     ///
     /// # Errors
     ///
@@ -32,7 +32,7 @@ impl Scenario {
         Ok(run.result(decision))
     }
 
-    /// Its machine, as a decision sees it.
+    /// Returns its machine, as a decision sees it.
     fn machine(&self) -> Machine {
         let gpus = self.names().into_iter().zip(&self.gpus);
         Machine {
@@ -48,7 +48,7 @@ impl Scenario {
         }
     }
 
-    /// What a run of it took of a resource: J, or by its prices.
+    /// Returns how much a run used of a resource: J, or currency by its prices.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl Scenario {
         Ok(draws.spent(run.makespan_ns, run.cpu_busy_ns, &run.gpu_busy_ns))
     }
 
-    /// Runs the batch by costs that are stated, and teaches nobody.
+    /// Runs the batch by stated costs, without teaching a model.
     ///
     /// # Errors
     ///
@@ -91,8 +91,10 @@ impl Scenario {
             },
             tuning,
         };
-        let told = |gpu: &ScenarioGpu| gpu.tells_launch.then_some(gpu.launch_ns);
-        let known = known.clone().told(self.gpus.iter().map(told));
+        let reported = |gpu: &ScenarioGpu| gpu.reports_launch.then_some(gpu.launch_ns);
+        let known = known
+            .clone()
+            .with_reported_launches(self.gpus.iter().map(reported));
         let known = &known.in_launches_of(std::iter::repeat(usize::MAX), self.tasks());
         let decision = decide_tuned(query, workload, &self.machine(), heuristics, known)?;
         let gpus = (0..self.gpus.len()).map(|gpu| GpuSetup {
@@ -108,8 +110,8 @@ impl Scenario {
         Ok((run, decision))
     }
 
-    /// Runs the batch by a decision that the cost model has no part in: the
-    /// seven-stage rule's, for instance, with the split kept as it is.
+    /// Runs the batch by a decision without the cost model: the seven-stage rule's, for instance,
+    /// with the split kept as it is.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! GPUs that stall where Auto gives the batch to GPUs alone, in virtual time: the CPU ends
-//! the batch.
+//! GPUs that stall when Auto gives the batch to GPUs alone, in virtual time: the CPU ends the
+//! batch.
 
 use super::{Load, Scenario, ScenarioGpu};
 use crate::plan::ExecutionStrategy;
@@ -18,7 +18,7 @@ fn scenario() -> Scenario {
     scenario.ideal()
 }
 
-/// The batch's time over that of the CPU alone, and whether the GPUs were to have it all.
+/// Returns the batch's time over that of the CPU alone, and whether the GPUs had all of it.
 fn took(scenario: &Scenario, costs: &mut Model) -> (f64, bool) {
     let alone = scenario.run_fixed(ExecutionStrategy::CpuOnly);
     let run = scenario.run(ExecutionStrategy::Auto, costs);
@@ -50,7 +50,7 @@ fn a_gpu_of_which_nothing_is_known() {
 }
 
 #[test]
-fn a_gpu_beside_one_whose_launches_tell_nothing_of_their_work() {
+fn a_gpu_beside_one_whose_launches_show_nothing_of_their_work() {
     for launch_ns in [250.0, 2_500.0, 25_000.0] {
         for known in 1..8 {
             let (mut scenario, mut costs) = (scenario(), Model::default());
@@ -67,7 +67,7 @@ fn a_gpu_beside_one_whose_launches_tell_nothing_of_their_work() {
     }
 }
 
-/// Five tasks are a whole wave of the eight workers: taken back, they would last longer than
+/// Five tasks are one complete wave of the eight workers: taken back, they would take longer than
 /// the launch, which is late.
 #[test]
 fn a_late_launch_of_few_tasks_is_waited_for_as_long_as_a_wave_leaves() {
@@ -89,9 +89,9 @@ fn a_late_launch_of_few_tasks_is_waited_for_as_long_as_a_wave_leaves() {
     assert!(on_gpus && (1.2..1.3).contains(&never), "{never}");
 }
 
-/// A GPU that works or not, then stalls for good, in 60 batches: it is tried again now and then.
-/// A GPU that is to do all has as long as it may take by what is known, and the CPU ends the
-/// batch; where that is nearly as long as the CPU takes, both are twice that and more.
+/// A GPU that works or not, then stalls for good, in 60 batches: it is tried again from time to
+/// time. A GPU that must run everything has as long as its predicted time allows, and the CPU ends
+/// the batch; if that is nearly as long as the CPU takes, the total is twice that and more.
 #[test]
 fn a_gpu_that_stalls_costs_little_however_often_it_is_tried() {
     let mut times = Vec::new();

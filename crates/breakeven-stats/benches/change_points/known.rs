@@ -82,9 +82,9 @@ fn by_least_squares(series: &[f64], alike: f64) -> Vec<f64> {
         let rest = (n - at - 1) as f64;
         let behind: f64 = (at + 1..n).map(whitened).sum();
         let common = kept * (1.0 + rest * kept);
-        let told = whitened(at) + kept * behind - common * level / square;
+        let product = whitened(at) + kept * behind - common * level / square;
         let free = 1.0 + rest * kept * kept - common * common / square;
-        (told * told / free / (scale * scale) - free.ln()) / 2.0
+        (product * product / free / (scale * scale) - free.ln()) / 2.0
     };
     places(n).map(place).collect()
 }

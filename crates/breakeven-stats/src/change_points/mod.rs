@@ -1,4 +1,4 @@
-//! Where the level of a series changed.
+//! Finds where the level of a series changed.
 //!
 //! Histories of benchmarks have three traits that break the usual tests: single runs lie
 //! far out, neighbouring runs resemble each other (the machine's state outlives a run), and
@@ -46,8 +46,9 @@ const ALIKE: [f64; 10] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 /// that are taken for resemblance are missed.
 const RARELY_ALIKE: f64 = 8.0;
 
-/// What it need not where there are steps: in noise that resembles itself they show less.
-/// Not for each of them, or a series of many would always be one of resemblance.
+/// Reduction of [`RARELY_ALIKE`] if there are steps, because steps show less in autocorrelated
+/// noise. It counts once, not per step: otherwise a series with many steps would always be taken
+/// for autocorrelated.
 const ALIKE_WITH_STEPS: f64 = 5.0;
 
 /// Values from which on a series is long.
@@ -82,18 +83,19 @@ pub struct ChangePoint {
 pub struct Segmented {
     /// The changes, in the order of the series.
     pub changes: Vec<ChangePoint>,
-    /// Standard deviation of the values around their levels, those that lie far out drawn
-    /// in; zero where they do not differ.
+    /// Standard deviation of the values around their levels, with outliers drawn in; zero if the
+    /// values do not differ.
     pub deviation: f64,
     /// Correlation of a value with the one before, 0 to 0.9.
     pub alike: f64,
 }
 
-/// Finds where the level of a series changed. `level` is that of the intervals, as in 0.95.
+/// Finds where the level of a series changed. `level` is the confidence level of the intervals,
+/// such as 0.95.
 ///
 /// # Errors
 ///
-/// [`StatsError`] where a value is not finite or the level no fraction.
+/// [`StatsError`] if a value is not finite or the level is no fraction.
 pub fn change_points(values: &[f64], level: f64) -> Result<Segmented, StatsError> {
     check_finite("values", values, 0)?;
     check_fraction("level", level)?;
@@ -198,7 +200,7 @@ fn explain(values: &[f64], alike: f64) -> Explained {
 }
 
 impl Explained {
-    /// Moves each change to where the values themselves say, those far out too.
+    /// Moves each change to where the original values, outliers included, place it.
     fn place_likeliest(&mut self, raw: &[f64], clean: &[f64], series: &Whitened<'_>, pooled: f64) {
         if !(pooled * pooled).is_normal() {
             return;

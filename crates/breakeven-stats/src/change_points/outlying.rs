@@ -7,7 +7,7 @@ use super::whitened::SHORTEST_SEGMENT;
 /// How far a place may be moved.
 const REACH: usize = 8;
 
-/// Values on each side that are looked at besides: more tell little more of the levels.
+/// Values on each side that are considered in addition: more add little about the levels.
 const BESIDE: usize = 50;
 
 /// Deviations over which values that lie far out are spread.
@@ -25,8 +25,8 @@ pub(super) struct Outlying<'v> {
     pub(super) often: f64,
 }
 
-/// What the values up to one tell of the level and of the noise at that one: means,
-/// variances, covariance.
+/// Posterior of the level and of the noise at a value, from the values up to it: means, variances,
+/// covariance.
 #[derive(Clone, Copy)]
 struct Known {
     log_likelihood: f64,

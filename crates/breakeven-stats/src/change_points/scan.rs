@@ -2,7 +2,7 @@
 
 use super::whitened::{SHORTEST_SEGMENT, Whitened, segment};
 
-/// Score from which a step is looked at: what is there by chance is taken out again.
+/// Score from which a step is considered: chance candidates are removed later.
 const WORTH_A_LOOK: f64 = 2.8;
 
 /// By how much the intervals of one layer are longer than those of the one before: of short
@@ -12,8 +12,8 @@ const LONGER: [f64; 2] = [std::f64::consts::SQRT_2, 2.0];
 /// Values of a wide interval.
 const WIDE: f64 = 64.0;
 
-/// Places where the level may have changed: the shortest of the seeded intervals that show
-/// a step count first, then what the segments between them show.
+/// Returns the candidate places of changes: the shortest of the seeded intervals that show a step
+/// count first, then what the segments between them show.
 pub(super) fn candidates(series: &Whitened<'_>) -> Vec<usize> {
     let least = (WORTH_A_LOOK * series.innovation()).powi(2);
     let mut found: Vec<usize> = Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn candidates(series: &Whitened<'_>) -> Vec<usize> {
     found
 }
 
-/// Moves each change to where the values of its two segments say.
+/// Moves each change to where the values of its two segments place it.
 pub(super) fn settle(series: &Whitened<'_>, found: &mut [usize]) {
     for _ in 0..2 {
         for index in 0..found.len() {
@@ -48,7 +48,7 @@ pub(super) fn settle(series: &Whitened<'_>, found: &mut [usize]) {
     }
 }
 
-/// Moves one change to where the values of its two segments say.
+/// Moves one change to where the values of its two segments place it.
 pub(super) fn place(series: &Whitened<'_>, found: &mut [usize], index: usize) {
     let (from, to) = around(series, found, index);
     if let Some((at, _)) = series.best(from, to) {
@@ -97,14 +97,14 @@ impl Explaining {
     }
 }
 
-/// The values of the two segments beside a change.
+/// Returns the values of the two segments next to a change.
 pub(super) fn around(series: &Whitened<'_>, found: &[usize], index: usize) -> (usize, usize) {
     let [before, behind] = [index, index + 1].map(|it| segment(series.len(), found, it));
     (before.0, behind.1)
 }
 
-/// Seeded intervals of a series, the shortest first: layers of one length, each interval
-/// beginning half a length behind the one before, and the whole series last.
+/// Returns the seeded intervals of a series, the shortest first: layers of one length, each
+/// interval beginning half a length after the previous one, and the complete series last.
 fn intervals(length: usize) -> impl Iterator<Item = (usize, usize)> {
     let shortest = (2 * SHORTEST_SEGMENT) as f64;
     let widths = std::iter::successors(Some(shortest), |width| {

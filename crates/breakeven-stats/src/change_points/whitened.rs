@@ -3,8 +3,7 @@
 
 use super::noise::scale_of_differences;
 
-/// Values on each side that a change needs at least: fewer cannot be told from runs that
-/// lie far out.
+/// Fewest values on each side of a change: fewer cannot be distinguished from outliers.
 pub const SHORTEST_SEGMENT: usize = 3;
 
 /// The values of the segment of that number between changes.
@@ -65,8 +64,8 @@ impl<'v> Whitened<'v> {
         self.innovation
     }
 
-    /// The place of the values `from..to` where a step takes most off the sum of squares,
-    /// and how much that is.
+    /// Returns the place in `from..to` where a step reduces the sum of squares most, and by how
+    /// much.
     pub(super) fn best(&self, from: usize, to: usize) -> Option<(usize, f64)> {
         let last = to.checked_sub(SHORTEST_SEGMENT)?;
         let without = Constant::of(self, from, to);
@@ -102,21 +101,21 @@ impl<'v> Whitened<'v> {
         for segment in 0..count {
             let (from, to) = self::segment(self.len(), changes, segment);
             let inner = kept * kept * (to - from - 1) as f64;
-            let told = kept * (self.sums[to] - self.sums[from + 1]);
-            let (first, first_told) = match segment {
+            let right_side = kept * (self.sums[to] - self.sums[from + 1]);
+            let (first, first_term) = match segment {
                 0 => (scale, scale * self.values[0]),
                 _ => (1.0, self.z(from)),
             };
             // As the predecessor of the next segment's first value.
-            let (next, next_told) = match changes.get(segment) {
+            let (next, next_term) = match changes.get(segment) {
                 Some(next) => (alike * alike, -alike * self.z(*next)),
                 None => (0.0, 0.0),
             };
             diagonal.push(inner + first + next);
-            right.push(told + first_told + next_told);
+            right.push(right_side + first_term + next_term);
         }
-        let told = right.clone();
-        // Thomas's algorithm; beside the diagonal is −φ everywhere.
+        let right_side = right.clone();
+        // Thomas's algorithm; the off-diagonal entries are −φ.
         for row in 1..count {
             let factor = -alike / diagonal[row - 1];
             diagonal[row] += factor * alike;
@@ -129,8 +128,8 @@ impl<'v> Whitened<'v> {
         }
         let explained: f64 = levels
             .iter()
-            .zip(&told)
-            .map(|(level, told)| level * told)
+            .zip(&right_side)
+            .map(|(level, right_side)| level * right_side)
             .sum();
         Levels {
             levels,
@@ -185,7 +184,7 @@ impl Constant {
     fn gain(&self, series: &Whitened<'_>, at: usize) -> f64 {
         let (common, free) = self.products((self.to - at - 1) as f64);
         let (here, next, end) = (series.sums[at], series.sums[at + 1], series.sums[self.to]);
-        let told = next - here + self.kept * (end - next) - common * self.level;
-        told * told / free
+        let product = next - here + self.kept * (end - next) - common * self.level;
+        product * product / free
     }
 }

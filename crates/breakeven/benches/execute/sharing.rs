@@ -101,7 +101,7 @@ fn turns<O: Operator<In = f32, Out = f32>>(
     };
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     let one = one.expect("a pool of one");
-    // The first tell which way is faster.
+    // The first batches show which way is faster.
     calls();
     let ratios = (0..rounds).map(|round| {
         let first = if round % 2 == 0 { calls() } else { 0.0 };

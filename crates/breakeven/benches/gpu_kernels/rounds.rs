@@ -126,7 +126,7 @@ fn ns(time: Duration) -> f64 {
     time.as_nanos() as f64
 }
 
-/// The share of the attainable rate that `profile` would tell of the operation: of
+/// The share of the attainable rate that `profile` would report for the operation: of
 /// the bandwidth or of the arithmetic, whichever is nearer to its limit.
 pub(crate) fn roofline(evidence: &Evidence, operation: &Operation) -> Option<f64> {
     let profile = Profile {

@@ -35,7 +35,7 @@ pub(crate) struct About {
     device: String,
     /// A GPU's name, as its driver has it.
     name: Option<String>,
-    /// A GPU's PCI address, if the driver tells: `0000:01:00.0`.
+    /// A GPU's PCI address, if the driver reports it: `0000:01:00.0`.
     pci: Option<String>,
     /// Bytes that a problem's inputs and output may take on a GPU.
     room: Option<u64>,

@@ -28,7 +28,7 @@ pub(crate) enum Shape {
     DearThenCheap,
     Ascending,
     Descending,
-    /// Eight times from cheap to dear.
+    /// Eight times from cheap to expensive.
     Sawtooth,
     /// A stretch of 5 % of the tasks has half of the work; it begins at that part.
     Block(f64),

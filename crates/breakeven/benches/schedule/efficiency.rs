@@ -14,7 +14,7 @@ use crate::metric::metric;
 /// Warm batches with tasks in any order are to be no less efficient.
 const LOW: f64 = 0.92;
 
-/// Where a block of dear tasks begins.
+/// Where a block of expensive tasks begins.
 const BLOCKS: [f64; 13] = [
     0.03, 0.1, 0.2, 0.33, 0.5, 0.61, 0.7, 0.77, 0.83, 0.88, 0.9, 0.92, 0.94,
 ];

@@ -37,8 +37,8 @@ pub(crate) fn best_on_average(draws: &[Times]) -> usize {
     best.expect("a draw has its strategies")
 }
 
-/// What batches of another size told of the GPU: nothing, or that launches of so many tasks
-/// were all taken back; none where they told more.
+/// What batches of another size showed about the GPU: nothing, or that launches of that many
+/// tasks were all taken back; none if they showed more.
 pub(crate) fn little_seen(costs: &Costs, other: &Scenario) -> Option<String> {
     let (memory, workers) = (other.memory_per_task, other.workers);
     let known = costs.borrow().operations().pop();
@@ -72,14 +72,14 @@ impl Alike {
         points.push((times, draws, slices.to_vec()));
     }
 
-    /// Calls `told(time, best time, slices)` for every point, the time being that
+    /// Calls `visit(time, best time, slices)` for every point, the time being that
     /// of the strategy which is the best for all points that look like it.
-    pub(crate) fn each(&self, mut told: impl FnMut(f64, f64, &[String])) {
+    pub(crate) fn each(&self, mut visit: impl FnMut(f64, f64, &[String])) {
         for points in self.0.values() {
             let draws = points.iter().flat_map(|(_, draws, _)| draws.clone());
             let best = best_on_average(&draws.collect::<Vec<Times>>());
             for (times, _, slices) in points {
-                told(times[best], least(times), slices);
+                visit(times[best], least(times), slices);
             }
         }
     }

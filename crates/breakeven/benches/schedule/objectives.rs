@@ -124,7 +124,7 @@ fn grid(tuning: &'static Tuning, asked: &[usize]) -> Vec<Point> {
     points
 }
 
-/// Every strategy that is told before: the devices alone, and splits in steps of 5 %.
+/// Every strategy that is known before: the devices alone, and splits in steps of 5 %.
 fn all(scenario: &Scenario) -> Vec<Simulated> {
     let splits = (1..20).map(|part| ExecutionStrategy::hybrid(5 * part).expect("below 100 %"));
     let alone = [ExecutionStrategy::CpuOnly, ExecutionStrategy::GpuOnly];

@@ -25,7 +25,7 @@ const LAUNCHES: [f64; 3] = [0.001, 0.003, 0.01];
 /// Batches until it is known what a launch costs and how far pieces overlap.
 const WARM: usize = 12;
 
-/// Batches of which the mean is told.
+/// Batches whose mean is reported.
 const MANY: usize = 100;
 
 /// How far times vary where they do.
@@ -116,7 +116,7 @@ fn over_one(mut scenario: Scenario, costs: &Costs) -> (f64, f64) {
 
 /// Means with noise: where nothing overlaps, where pieces do, and where they come to overlap
 /// of which batches before said that they do not, as when another program used what copies.
-/// And of short batches of one size, where nothing tells what a launch costs.
+/// And of short batches of one size, in which nothing shows the launch cost.
 pub(crate) fn noisy(tuning: &'static Tuning) -> [(&'static str, f64); 4] {
     let mean = |devices: &[[f64; 2]]| {
         let means = LAUNCHES.map(|launch| {

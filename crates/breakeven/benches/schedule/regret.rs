@@ -150,7 +150,7 @@ pub(crate) fn print(tuning: &'static Tuning) {
         add("cold", auto(&scenario, &Costs::default()), oracle);
         add(
             "cold_launch_told",
-            auto(&telling(&scenario), &Costs::default()),
+            auto(&reporting(&scenario), &Costs::default()),
             oracle,
         );
         let off = off(point.number, 0);
@@ -199,8 +199,8 @@ pub(crate) fn print(tuning: &'static Tuning) {
                 None => point.number.to_string(),
             };
             add(name, auto(&other, &known), oracle);
-            let costs = learned(&telling(quiet));
-            add(launch_told, auto(&telling(&other), &costs), oracle);
+            let costs = learned(&reporting(quiet));
+            add(launch_told, auto(&reporting(&other), &costs), oracle);
             let draws = self::draws(&other, point.shape, point.number.into());
             add(without_foresight, all[best_on_average(&draws)], oracle);
             let alike = alike.entry(format!("{name}_by_what_was_seen")).or_default();
@@ -249,7 +249,7 @@ pub(crate) fn means(tuning: &'static Tuning, tasks: &[usize]) -> Vec<(&'static s
             scenario.cpu_load = half_way(&scenario);
         }
         let oracle = least(&times(&scenario));
-        let told = telling(&scenario);
+        let reporting_gpu = reporting(&scenario);
         let auto =
             |scenario: &Scenario, costs: &Costs| run(scenario, ExecutionStrategy::Auto, costs);
         let learned = || {
@@ -268,7 +268,11 @@ pub(crate) fn means(tuning: &'static Tuning, tasks: &[usize]) -> Vec<(&'static s
         add("cold", auto(&scenario, &Costs::default()), oracle);
         let stated = run_stated(&scenario, off(point.number, 0));
         add("cold_operators", stated, oracle);
-        add("cold_launch_told", auto(&told, &Costs::default()), oracle);
+        add(
+            "cold_launch_told",
+            auto(&reporting_gpu, &Costs::default()),
+            oracle,
+        );
         if point.is_loaded {
             continue;
         }
@@ -297,11 +301,11 @@ pub(crate) fn means(tuning: &'static Tuning, tasks: &[usize]) -> Vec<(&'static s
     sums.into_iter().map(mean).collect()
 }
 
-/// The same batch on a GPU that tells what a launch costs.
-fn telling(scenario: &Scenario) -> Scenario {
-    let mut told = scenario.clone();
-    told.gpus[0].tells_launch = true;
-    told
+/// The same batch on a GPU that reports its launch cost.
+fn reporting(scenario: &Scenario) -> Scenario {
+    let mut reporting_gpu = scenario.clone();
+    reporting_gpu.gpus[0].reports_launch = true;
+    reporting_gpu
 }
 
 /// By what stated costs are wrong, even in its logarithm: of the CPU, of a launch, of a

@@ -1,5 +1,5 @@
 //! Regret of batches whose tasks are others each time, as requests or pictures of many sizes
-//! are: what earlier batches took tells of the next one only on average.
+//! are: the times of earlier batches predict the next one only on average.
 
 use crate::batches::Costs;
 use breakeven::plan::{ExecutionStrategy, Tuning};

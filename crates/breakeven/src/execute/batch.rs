@@ -1,4 +1,4 @@
-//! One batch, before it runs: what is asked for beside its tasks.
+//! A batch before it runs: its options other than its tasks.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::plan::{Basis, Decision, ExecutionStrategy, Objective};
 use crate::schedule::MOST_TASKS;
 
-/// What is asked for of a batch, whatever its tasks are.
+/// Options of a batch that do not depend on its tasks.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Options {
     pub(super) workload: Option<WorkloadProfile>,
@@ -39,17 +39,17 @@ pub struct Batch<'m, C, G, V = Unchecked> {
     pub(super) manager: &'m StrategyManager<C, G>,
     pub(super) operation: Option<&'m str>,
     pub(super) options: Options,
-    /// Either cancels: the caller's, and that of a future which may be dropped.
+    /// Either cancels: the caller's, and that of a future that may be dropped.
     pub(super) cancel: [Option<&'m CancelToken>; 2],
     pub(super) progress: Option<&'m (dyn Fn(usize, usize) + Sync)>,
     pub(super) verify: V,
 }
 
 impl<C: CpuExecutor, G> StrategyManager<C, G> {
-    /// What would be done with a batch of that kind now, of an operation without a name
-    /// of which nothing was measured. A GPU that no batch has asked yet counts as a discrete one
-    /// of which nothing is known, unless [`with_device`](Self::with_device) tells: [`Batch::decide`]
-    /// and [`Batch::decide_run`] ask it, and say what would be done with given tasks.
+    /// Decides for a batch of this workload, of an unnamed operation without measurements. A GPU
+    /// that no batch has queried yet counts as an unknown discrete one, unless
+    /// [`with_device`](Self::with_device) describes it. [`Batch::decide`] and [`Batch::decide_run`]
+    /// query the GPU, and decide for given tasks.
     ///
     /// # Errors
     ///
@@ -58,14 +58,14 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
         Batch::new(self, None).decide_for(workload)
     }
 
-    /// A batch of the operation of that name: what was learned of one batch helps
-    /// the next one of the same name.
+    /// Starts a batch of the operation of that name: what one batch teaches helps the next one of
+    /// the same name.
     pub fn operation<'m>(&'m self, name: &'m str) -> Batch<'m, C, G, Unchecked> {
         Batch::new(self, Some(name))
     }
 
-    /// Runs `process_fn` for every task; the operation's name is the function's type
-    /// name: see [`Batch::execute`].
+    /// Runs `process_fn` for every task, with the function's type name as the operation's name: see
+    /// [`Batch::execute`].
     ///
     /// # Errors
     ///
@@ -98,8 +98,8 @@ impl<'m, C, G> Batch<'m, C, G, Unchecked> {
         }
     }
 
-    /// Holds outputs of GPUs against the CPU's function: by a
-    /// [`CrossCheck`](super::CrossCheck), or by a program's own [`Verify`](super::Verify).
+    /// Compares outputs of GPUs with the CPU's function: by a [`CrossCheck`](super::CrossCheck), or
+    /// by a program's own [`Verify`](super::Verify).
     pub fn verify<W>(self, check: W) -> Batch<'m, C, G, W> {
         Batch {
             manager: self.manager,
@@ -113,64 +113,64 @@ impl<'m, C, G> Batch<'m, C, G, Unchecked> {
 }
 
 impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
-    /// What is known of the tasks: complexity, memory, how parallel. Its count
-    /// of tasks is replaced by that of the batch. Without it a task takes the
-    /// memory of its type and is of complexity 100.
+    /// Describes the tasks: complexity, memory, how parallel. Its count of tasks is replaced by
+    /// that of the batch. Without a description a task has the memory of its type and complexity
+    /// 100.
     pub fn workload(mut self, workload: WorkloadProfile) -> Self {
         self.options.workload = Some(workload);
         self
     }
 
-    /// Runs by that strategy, whichever the manager has.
+    /// Runs by this strategy instead of the manager's.
     pub fn strategy(mut self, strategy: ExecutionStrategy) -> Self {
         self.options.strategy = Some(strategy);
         self
     }
 
-    /// Decides by that objective, whichever the manager has.
+    /// Decides by this objective instead of the manager's.
     pub fn objective(mut self, objective: Objective) -> Self {
         self.options.objective = Some(objective);
         self
     }
 
-    /// Treats tasks that a GPU fails at by that policy, whichever the manager has.
+    /// Treats tasks that fail on a GPU by this policy instead of the manager's.
     pub fn fallback(mut self, policy: FallbackPolicy) -> Self {
         self.options.policy = Some(policy);
         self
     }
 
-    /// Gives a launch that much time, none for no limit, whatever the manager does.
+    /// Limits the time of a launch, none for no limit, instead of the manager's limit.
     pub fn timeout(mut self, timeout: Option<Duration>) -> Self {
         self.options.timeout = Some(timeout);
         self
     }
 
-    /// Stops when the token is used: within a millisecond, or two tasks where they take
-    /// longer. A task that runs is not broken off.
+    /// Stops when the token is used: within a millisecond, or two tasks if they take longer. A
+    /// running task is not interrupted.
     pub fn cancel(mut self, token: &'m CancelToken) -> Self {
         self.cancel[0] = Some(token);
         self
     }
 
-    /// Stops when that much time has passed, as exactly as [`cancel`](Self::cancel) does.
+    /// Stops after this time, as exactly as [`cancel`](Self::cancel) does.
     pub fn deadline(mut self, time: Duration) -> Self {
         self.options.deadline = Some(time);
         self
     }
 
-    /// Calls `told(done, tasks)` now and then, from the thread that did the last of them.
-    pub fn progress(mut self, told: &'m (dyn Fn(usize, usize) + Sync)) -> Self {
-        self.progress = Some(told);
+    /// Calls `report(done, tasks)` from time to time, on the thread that finished the latest tasks.
+    pub fn progress(mut self, report: &'m (dyn Fn(usize, usize) + Sync)) -> Self {
+        self.progress = Some(report);
         self
     }
 
-    /// What [`execute`](Self::execute) would decide for these tasks now, with what is
-    /// known of the operation, of the devices' memory and of their quarantine.
+    /// Decides as [`execute`](Self::execute) would for these tasks now, with what is known of the
+    /// operation, of the devices' memory and of their quarantine.
     ///
     /// # Errors
     ///
-    /// As [`decide_for`](crate::plan::decide_for), and for a wrong order of the
-    /// operator's ([`STRATEGY_VARIABLE`](super::STRATEGY_VARIABLE)).
+    /// As [`decide_for`](crate::plan::decide_for), and for an invalid strategy in
+    /// [`STRATEGY_VARIABLE`](super::STRATEGY_VARIABLE).
     pub fn decide<I, T>(&self, tasks: impl AsRef<[I]>) -> Result<Box<Decision>, Error>
     where
         I: Sync,
@@ -188,19 +188,19 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         self.answer(self.question(operation, self.profile(usual), &lanes)?)
     }
 
-    /// The same without tasks.
+    /// Decides as [`decide`](Self::decide), without tasks.
     pub(super) fn decide_for(&self, workload: &WorkloadProfile) -> Result<Box<Decision>, Error> {
         let operation = self.operation.unwrap_or_default();
         self.answer(self.question(operation, *workload, &[])?)
     }
 
-    /// A decision for which no device is tried.
+    /// Decides without trying a device.
     pub(super) fn answer(&self, question: Question<'_>) -> Result<Box<Decision>, Error> {
         let tries = false;
         Ok(Question { tries, ..question }.answer()?.decision)
     }
 
-    /// What the batch is decided by, on all GPUs.
+    /// Collects the inputs of the decision, on all GPUs.
     pub(super) fn question<'q>(
         &'q self,
         operation: &'q str,
@@ -209,7 +209,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
     ) -> Result<Question<'q>, Error> {
         let manager = self.manager;
         let asked = self.options.strategy.unwrap_or_else(|| manager.strategy());
-        // The operator's strategy comes before Auto.
+        // The operator's strategy has priority over Auto.
         let ordered = match asked {
             ExecutionStrategy::Auto => ordered_strategy().transpose()?,
             _ => None,
@@ -234,7 +234,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         })
     }
 
-    /// What was told of the tasks, or what is usual for so many.
+    /// Returns the user's description of the tasks, or the default one.
     pub(super) fn profile(&self, usual: WorkloadProfile) -> WorkloadProfile {
         WorkloadProfile {
             task_count: usual.task_count,
@@ -254,8 +254,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         gpus.map(|gpu| GpuLane { work, gpu, verify }).collect()
     }
 
-    /// The batch without the types of its tasks; `each` where every task has a result of its
-    /// own.
+    /// Erases the types of the batch's tasks; `each` if every task has its own result.
     pub(super) fn request<'r>(
         &'r self,
         question: &'r Question<'r>,

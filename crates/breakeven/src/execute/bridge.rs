@@ -1,4 +1,4 @@
-//! Workers that take a list and a function: a program's own pool.
+//! Adapts a program's own pool, which takes a list and a function.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -8,8 +8,8 @@ use super::portion::Portion;
 use super::threads::Ends;
 use crate::locked;
 
-/// A pool that calls a function for every element of a list, on as many workers as it has,
-/// and returns when that is done: what many programs have already.
+/// A pool that calls a function for every element of a list, on all its workers, and returns when
+/// all calls have ended. Many programs have one already.
 pub trait ExecuteBatch: Send + Sync {
     /// Workers that run at once.
     fn workers(&self) -> usize;
@@ -18,7 +18,7 @@ pub trait ExecuteBatch: Send + Sync {
     fn execute_batch<I: Sync, F: Fn(&I) + Sync>(&self, tasks: &[I], process_fn: &F);
 }
 
-/// Such a pool as the CPU of a manager.
+/// Makes such a pool the CPU of a manager.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -49,7 +49,7 @@ pub trait ExecuteBatch: Send + Sync {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PoolOf<P>(pub P);
 
-/// Parts of a batch that each worker is given, so that fast ones take more.
+/// Pieces of a batch per worker, so that fast workers take more.
 const PARTS: usize = 4;
 
 impl<P: ExecuteBatch> CpuExecutor for PoolOf<P> {
@@ -96,8 +96,8 @@ impl<P: ExecuteBatch> CpuExecutor for PoolOf<P> {
                 loop {
                     let nothing_new =
                         |(wakes, is_over): &mut (u64, bool)| *wakes == seen && !*is_over;
-                    let told = changed.wait_while(locked(&state), nothing_new);
-                    let (wakes, _) = *told.unwrap_or_else(PoisonError::into_inner);
+                    let waited = changed.wait_while(locked(&state), nothing_new);
+                    let (wakes, _) = *waited.unwrap_or_else(PoisonError::into_inner);
                     if wakes == seen {
                         return;
                     }
@@ -105,7 +105,7 @@ impl<P: ExecuteBatch> CpuExecutor for PoolOf<P> {
                     self.0.execute_batch(&workers, &turn);
                 }
             });
-            // Also where the body panics, or this would wait for ever.
+            // Also if the body panics; otherwise this would wait for ever.
             let _ends = Ends(|| {
                 locked(&state).1 = true;
                 changed.notify_all();

@@ -1,4 +1,4 @@
-//! The calls that run a batch of tasks, one for each kind of function.
+//! The methods that run a batch of tasks, one for each kind of function.
 
 use std::convert::Infallible;
 
@@ -15,16 +15,15 @@ use crate::device::GpuExecutor;
 use crate::error::Error;
 
 impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
-    /// Runs every task: on the CPU by `process_fn`, on a GPU by the executor's
-    /// own kernel. The outputs are in the order of the tasks; a batch without tasks has
-    /// none.
+    /// Runs every task: on the CPU by `process_fn`, on a GPU by the executor's own kernel. The
+    /// outputs are in the order of the tasks; a batch without tasks has none.
     ///
     /// # Errors
     ///
-    /// [`ExecuteError::Task`] as soon as a task fails or panics, with its index
-    /// (of several, the least that was seen); [`ExecuteError::Device`] where the
-    /// policy does not let the CPU take over; [`ExecuteError::Stopped`];
-    /// [`ExecuteError::Invalid`] for what cannot be done, before anything runs.
+    /// [`ExecuteError::Task`] as soon as a task fails or panics, with its index (of several, the
+    /// lowest observed); [`ExecuteError::Device`] if the policy does not let the CPU take over;
+    /// [`ExecuteError::Stopped`]; [`ExecuteError::Invalid`] for an impossible request, before
+    /// anything runs.
     pub fn execute<I, T, E, F>(
         self,
         tasks: impl AsRef<[I]>,
@@ -62,8 +61,8 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
         self.execute(tasks, move |task| Ok(function(task)))
     }
 
-    /// As [`execute`](Self::execute), but every task has a result of its own: one
-    /// that fails or panics costs no other, and what was done before a stop is kept.
+    /// As [`execute`](Self::execute), but every task has its own result: a task that fails or
+    /// panics does not affect the remaining ones, and results before a stop are kept.
     ///
     /// # Errors
     ///
@@ -84,11 +83,11 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
         self.run_tasks::<I, T, E, F, EachTask>(tasks, process_fn, true)
     }
 
-    /// As [`execute`](Self::execute), for a function that does several tasks a call and
-    /// gives an output for each, such as one that is vectorised over a slice. It gets tasks
-    /// that lie side by side: on workers alone one call each, beside a GPU one task at first and
-    /// more from call to call, until a call's own cost is no more than a twentieth of its time.
-    /// What a call costs is remembered.
+    /// As [`execute`](Self::execute), for a function that runs several tasks a call and returns an
+    /// output for each, such as one that is vectorised over a slice. Each call gets consecutive
+    /// tasks. Without a GPU each worker gets one call. Beside a GPU a call begins with one task and
+    /// gets more from call to call, until its fixed cost is at most a twentieth of its time. The
+    /// fixed cost is remembered.
     ///
     /// # Errors
     ///
@@ -131,7 +130,7 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
         self.execute_batches(tasks, move |piece| Ok(function(piece)))
     }
 
-    /// Runs the tasks, and drops what the call was given.
+    /// Runs the tasks, and drops the inputs of the call.
     fn run_tasks<I, T, E, F, K>(
         &self,
         given: impl AsRef<[I]>,
@@ -162,7 +161,7 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
             let lanes: Vec<&dyn Lane> = lanes.iter().map(|lane| lane as &dyn Lane).collect();
             let usual = WorkloadProfile::from_task_size(tasks.len(), size_of::<I>(), 100.0);
             if F::IS_CALL {
-                // What a call costs is worth knowing without a GPU too.
+                // The fixed cost of a call is worth knowing without a GPU too.
                 self.manager.shared.model(self.manager.slots.is_empty());
             }
             let question = self.question(operation, self.profile(usual), &lanes)?;

@@ -1,12 +1,11 @@
-//! A chain on the way: each stage where the chain as a whole is fastest.
+//! Runs a chain: each stage on the device that makes the chain fastest.
 //!
-//! Where that is one device for all stages, the chain runs as any operator does: as a
-//! whole, its items on several devices at once where that pays. Where it is not, the stages
-//! run in parts that follow one another, each a batch of its own on its device, with the data in
-//! the host's memory between two parts: a part that a device fails at runs again, on the CPU,
-//! from there.
+//! If one device is best for all stages, the chain runs as any operator does: as one batch, its
+//! items on several devices at once if that pays. Otherwise its stages run in consecutive groups,
+//! each as a batch of its own on its device, with the data in the host's memory between two groups.
+//! If a device fails, its group runs again from there, on the CPU.
 //!
-//! What a stage takes is measured on the way: its first runs on each device go stage by stage.
+//! The time of a stage is measured during runs: its first runs on each device go stage by stage.
 
 use std::slice::from_ref;
 use std::sync::Arc;
@@ -32,14 +31,14 @@ use crate::plan::{
 };
 use crate::tensor::{Element, Tensor, shape};
 
-/// How a chain runs: as one operator, unless it has parts.
+/// How a chain runs: as one operator, unless it has groups.
 #[derive(Default)]
 struct Route {
     placement: Option<Placement>,
-    /// What it takes as one operator, by what its stages take.
+    /// Its cost as one operator, from the costs of its stages.
     costs: Option<OperationCosts>,
-    /// The chain's stages, or the same with neighbours in one, and the manager's GPU of each,
-    /// none for the CPU.
+    /// The chain's stages, possibly with neighbours merged, and the manager's GPU of each, none for
+    /// the CPU.
     parts: Option<(Stages, Vec<Option<usize>>)>,
 }
 
@@ -71,7 +70,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
             started,
             stages: gpus.len(),
             ran: Vec::new(),
-            told: AtomicUsize::new(0),
+            reported: AtomicUsize::new(0),
         };
         let output = run.run(&stages, &gpus, &inputs)?;
         let all = run.ran.into_iter().reduce(and);
@@ -86,7 +85,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         Ok(result)
     }
 
-    /// What [`run_chain`](Self::run_chain) would decide now.
+    /// Decides as [`run_chain`](Self::run_chain) would now.
     pub(super) fn decide_chain<O: Operator + ?Sized>(
         &self,
         name: &str,
@@ -107,8 +106,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         Ok(decision)
     }
 
-    /// Where the stages run, if that is to be decided and can be; `is_run` where that is
-    /// followed.
+    /// Decides where the stages run, if they can be placed; `is_run` if the result is executed.
     fn route<E: Element, T>(
         &self,
         name: &str,
@@ -120,7 +118,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         V: Verify<T>,
     {
         let manager = self.manager;
-        // The outputs of the whole chain are what the program knows how to check.
+        // The program can check only the outputs of the complete chain.
         let is_checked = Check::of(&self.verify)?.fraction > 0.0;
         if manager.gpus.is_empty() || is_checked {
             return Ok(Route::default());
@@ -136,7 +134,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         let (tasks, workers) = (question.workload.task_count, question.workers);
         let is_there = |gpu: &Arc<G>| inputs.iter().all(|input| gpu.has(input));
         let is_resident = !inputs.is_empty() && manager.gpus.iter().any(is_there);
-        // An objective is weighed for the chain as a whole: stages are placed by time.
+        // An objective applies to the chain as one operator; stages are placed by time.
         let is_free = question.strategy == ExecutionStrategy::Auto
             && question.goal.objective == Objective::Time;
         let costs = manager.shared.costs(false);
@@ -147,8 +145,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         let Start { usable, names, .. } = Question { tries, ..question }.answer()?;
         let count = manager.shared.chain_number(is_run);
         let tuning = Tuning::USUAL;
-        // What a form of it takes, and what is to be done about that; `later` puts off when it
-        // is measured again.
+        // Returns the costs of a variant and its next run; `later` postpones its next measurement.
         let variant = |stages: &Stages, later: u64| {
             let steps = stages.steps(&shapes);
             let has_form = |gpu: usize, place: usize| {
@@ -194,8 +191,8 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
     }
 }
 
-/// What the whole takes on each device, by what its stages take; as sure as the stage that
-/// was seen least.
+/// Returns the cost of the chain as one operator on each device, from the costs of its stages; its
+/// evidence is that of the least observed stage.
 fn as_one_costs(
     costs: &ChainCosts,
     placement: &Placement,
@@ -226,19 +223,19 @@ fn as_one_costs(
     }
 }
 
-/// A chain that runs in parts.
+/// A chain that runs in groups of stages.
 struct ChainRun<'r, 'm, C, G, V> {
     batch: &'r Batch<'m, C, G, V>,
     started: Instant,
     stages: usize,
-    /// The batches that it came to, one for each stage.
+    /// The batches that it ran, one for each stage.
     ran: Vec<ExecutionResult<()>>,
-    /// The most items that were reported as done: what runs again is not reported again.
-    told: AtomicUsize,
+    /// The most items that were reported as done: repeated items are not reported again.
+    reported: AtomicUsize,
 }
 
 impl<C: CpuExecutor, G: TensorDevice, V> ChainRun<'_, '_, C, G, V> {
-    /// Runs the stages, each on the manager's GPU at that place, or on the CPU.
+    /// Runs the stages, each on the manager's GPU with that index, or on the CPU.
     fn run(
         &mut self,
         stages: &Stages,
@@ -261,7 +258,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> ChainRun<'_, '_, C, G, V> {
                 (None, Err(error)) | (_, Err(error @ ExecuteError::Stopped { .. })) => {
                     return Err(error);
                 }
-                // What was between two stages may be lost with the device: all of the part runs
+                // Data between two stages may be lost with the device: the complete group runs
                 // again, from the host's memory.
                 (Some(gpu), Err(_)) => {
                     self.ran.truncate(first);
@@ -277,7 +274,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> ChainRun<'_, '_, C, G, V> {
         Ok(output.ok_or_else(no_stage)?)
     }
 
-    /// Runs stages there, each on the output of the one before.
+    /// Runs stages on one device, each on the output of the previous one.
     fn follow(
         &mut self,
         stages: &[&Stage],
@@ -286,17 +283,17 @@ impl<C: CpuExecutor, G: TensorDevice, V> ChainRun<'_, '_, C, G, V> {
     ) -> Result<Words<'static>, ExecuteError<Error>> {
         let mut output = None::<Words<'static>>;
         for stage in stages {
-            let (before, all, told) = (self.ran.len(), self.stages, &self.told);
-            // Items that would be done if all stages did a part of them at once.
+            let (before, all, reported) = (self.ran.len(), self.stages, &self.reported);
+            // Items that would be done if each stage had done its fraction of them.
             let outer = self.batch.progress;
-            let tell = |done: usize, items: usize| {
+            let report = |done: usize, items: usize| {
                 let done = (before * items + done) / all;
-                let most = told.fetch_max(done, Ordering::Relaxed).max(done);
+                let most = reported.fetch_max(done, Ordering::Relaxed).max(done);
                 if let Some(outer) = outer {
                     outer(most, items);
                 }
             };
-            let progress: &(dyn Fn(usize, usize) + Sync) = &tell;
+            let progress: &(dyn Fn(usize, usize) + Sync) = &report;
             let options = self.batch.options;
             let left = |time: Duration| time.saturating_sub(self.started.elapsed());
             let batch = Batch {
@@ -327,7 +324,8 @@ impl<C: CpuExecutor, G: TensorDevice, V> ChainRun<'_, '_, C, G, V> {
         Ok(output.ok_or_else(no_stage)?)
     }
 
-    /// A GPU that did nothing of a stage is not measured at it, and would be tried each time.
+    /// Makes the operation avoid a GPU that ran nothing of a stage: without a measurement it would
+    /// be tried each time.
     fn leave_alone(&self, gpu: usize, stage: &Stage) {
         let manager = self.batch.manager;
         let [_, of_stage] = manager.slots[gpu].keys(stage.name());
@@ -335,7 +333,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> ChainRun<'_, '_, C, G, V> {
         quarantine::failed(&of_stage, back_off, self.started, Instant::now());
     }
 
-    /// Runs stages with the data on the GPU, and learns what the transfers take.
+    /// Runs stages with the data on the GPU, and learns the transfer times.
     fn stay_on(
         &mut self,
         gpu: usize,
@@ -376,7 +374,7 @@ fn no_stage() -> Error {
     Error::invalid("a chain of no stage")
 }
 
-/// A batch, and then the next one.
+/// Combines the results of two consecutive batches.
 fn and(mut all: ExecutionResult<()>, next: ExecutionResult<()>) -> ExecutionResult<()> {
     all.cpu = all.cpu.plus(next.cpu);
     all.gpu = all.gpu.plus(next.gpu);

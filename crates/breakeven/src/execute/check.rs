@@ -1,4 +1,4 @@
-//! Which outputs of a GPU are held against the CPU's function.
+//! Which outputs of a GPU are compared with the CPU's function.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
@@ -10,17 +10,17 @@ use super::control::Verify;
 use super::work::caught;
 use crate::error::Error;
 
-/// How many outputs of a launch are held against the CPU's.
+/// How many outputs of a launch are compared with the CPU's.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Check {
     /// Fraction of them, 0 to 1.
     pub(super) fraction: f64,
-    /// Time that checking may take, as a fraction of the execution's.
+    /// Largest time for checking, as a fraction of the execution time.
     pub(super) cost_cap: f64,
 }
 
 impl Check {
-    /// What `verify` asks for. Asked once: it is the user's code.
+    /// Reads what `verify` requests. It is called once, because it is the user's code.
     pub(super) fn of<T>(verify: &impl Verify<T>) -> Result<Self, Error> {
         let asked = || {
             Ok(Self {
@@ -30,16 +30,16 @@ impl Check {
         };
         caught(asked).map_err(|error| {
             let what = error.message;
-            Error::invalid(format!("what is to be verified is not told: {what}"))
+            Error::invalid(format!("`Verify::part` or `cost_cap` failed: {what}"))
         })
     }
 }
 
-/// What one execution's checks took, and which outputs are drawn.
+/// Time of one execution's checks, and the choice of outputs.
 pub(super) struct Checks {
     pub(super) time: Duration,
     pub(super) outputs: u32,
-    /// Draws outputs, others in each execution.
+    /// Chooses outputs, different ones in each execution.
     pub(super) random: Xoshiro256PlusPlus,
 }
 
@@ -54,8 +54,8 @@ impl Default for Checks {
 }
 
 impl Checks {
-    /// Fraction of `outputs` that can be looked at until all looks took that part of so
-    /// many seconds.
+    /// Returns the fraction of `outputs` that can be checked until all checks have taken `cost_cap`
+    /// of `seconds`.
     pub(super) fn affordable(&self, cost_cap: f64, seconds: f64, outputs: usize) -> f64 {
         if cost_cap == f64::INFINITY {
             return 1.0;

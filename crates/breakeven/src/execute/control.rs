@@ -1,5 +1,5 @@
-//! What a caller may ask of one execution beside its strategy: when to stop,
-//! what a fallback may cost, how far the GPU is believed.
+//! Options of one execution other than its strategy: when to stop, how much may fall back, how far
+//! the GPU is trusted.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,13 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Error;
 
-/// Stops an execution from another thread: within a millisecond, or two tasks where they
-/// take longer.
+/// Stops an execution from another thread: within a millisecond, or two tasks if they take longer.
 #[derive(Debug, Clone, Default)]
 pub struct CancelToken(Arc<AtomicBool>);
 
 impl CancelToken {
-    /// One that nobody has used yet.
+    /// Creates a token that is not used yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -23,27 +22,27 @@ impl CancelToken {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// True once somebody has.
+    /// Returns true once it was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// What happens to tasks that the GPU failed at.
+/// What happens to tasks that fail on the GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum FallbackPolicy {
-    /// The CPU does them.
+    /// The CPU runs them.
     #[default]
     Allow,
     /// The execution fails with the device's error.
     Deny,
-    /// The CPU does them as long as they are at most this fraction of the
-    /// execution's tasks, 0 to 1; then it fails with the device's error.
+    /// The CPU runs them as long as they are at most this fraction of the execution's tasks, 0 to
+    /// 1; beyond, the execution fails with the device's error.
     Budget(f64),
 }
 
 impl FallbackPolicy {
-    /// Fails for a budget that is no fraction.
+    /// Checks that a budget is a fraction.
     pub(super) fn check(&self) -> Result<(), Error> {
         match self {
             Self::Budget(part) if !(0.0..=1.0).contains(part) => Err(Error::invalid(format!(
@@ -53,7 +52,7 @@ impl FallbackPolicy {
         }
     }
 
-    /// Most of so many tasks that may be the CPU's in a GPU's place.
+    /// Returns the most tasks that may fall back to the CPU.
     pub(super) fn most(&self, tasks: usize) -> usize {
         match *self {
             Self::Allow => usize::MAX,
@@ -63,19 +62,19 @@ impl FallbackPolicy {
     }
 }
 
-/// How a GPU's outputs are held against the CPU's.
+/// How a GPU's outputs are compared with the CPU's.
 pub trait Verify<T>: Sync {
-    /// Part of a launch's tasks that is looked at, 0 to 1.
+    /// Returns the fraction of a launch's tasks to check, 0 to 1.
     fn part(&self) -> f64;
 
-    /// Time that looking may take, as a part of the execution's so far.
+    /// Returns the largest time for checking, as a fraction of the execution time so far.
     fn cost_cap(&self) -> f64;
 
-    /// True where the GPU's output is as good as the CPU's.
+    /// Returns true if the GPU's output is as good as the CPU's.
     fn agree(&self, gpu: &T, cpu: &T) -> bool;
 }
 
-/// The GPU is believed.
+/// Trusts the GPU.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unchecked;
 
@@ -93,11 +92,10 @@ impl<T> Verify<T> for Unchecked {
     }
 }
 
-/// Holds a sample of a GPU's outputs, or all, against the CPU's function.
+/// Compares a sample of a GPU's outputs, or all, with the CPU's function.
 ///
-/// The function runs on the thread that drives the GPU, one task after the
-/// other. A launch with an output that does not agree has failed as a whole:
-/// the CPU does it again.
+/// The function runs on the thread that drives the GPU, one task after the other. If one output
+/// does not agree, the complete launch has failed, and the CPU runs it again.
 #[derive(Clone)]
 pub struct CrossCheck<A> {
     part: f64,
@@ -115,7 +113,7 @@ impl<A> fmt::Debug for CrossCheck<A> {
 }
 
 impl<A> CrossCheck<A> {
-    /// Every output, whatever it takes. `agree(gpu, cpu)` has the tolerance.
+    /// Checks every output, whatever the time. `agree(gpu, cpu)` defines the tolerance.
     pub fn all(agree: A) -> Self {
         Self {
             part: 1.0,
@@ -124,8 +122,8 @@ impl<A> CrossCheck<A> {
         }
     }
 
-    /// That part of each launch's outputs (0 to 1, at least one), drawn evenly,
-    /// for at most 5 % of the execution's time.
+    /// Checks this fraction of each launch's outputs (0 to 1, at least one output), chosen
+    /// uniformly, for at most 5 % of the execution time.
     pub fn sample(part: f64, agree: A) -> Self {
         Self {
             part: match part.is_nan() {
@@ -137,7 +135,7 @@ impl<A> CrossCheck<A> {
         }
     }
 
-    /// Another cap of the time, as a part of the execution's.
+    /// Sets another time limit, as a fraction of the execution time.
     #[must_use]
     pub fn with_cost_cap(mut self, part: f64) -> Self {
         self.cost_cap = part;

@@ -1,4 +1,4 @@
-//! What is counted while a batch runs.
+//! Counters of a running batch.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -6,15 +6,15 @@ use std::time::Instant;
 use super::result::{Fallback, Share};
 use crate::error::DeviceError;
 
-/// What a device reported.
+/// An error that a device reported.
 #[derive(Debug)]
 pub(super) struct Reported {
-    /// The GPU's place among those that may be used; none where it was none of them.
+    /// The index of the GPU among the usable ones; none if it was not one of them.
     pub(super) gpu: Option<usize>,
     pub(super) error: DeviceError,
 }
 
-/// Device errors that are kept word by word.
+/// Most device errors kept with their text.
 const MOST_ERRORS: usize = 16;
 
 /// Counts of one batch.
@@ -23,19 +23,19 @@ pub(super) struct Counts {
     pub(super) cpu: Share,
     pub(super) gpus: Vec<Share>,
     pub(super) fallback: Fallback,
-    /// Tasks that the CPU did in each GPU's place.
+    /// Tasks of each GPU that fell back to the CPU.
     pub(super) fell: Vec<usize>,
-    /// The first of the devices' errors …
+    /// The first errors of the devices …
     pub(super) errors: Vec<Reported>,
-    /// … and how many there were of each kind.
+    /// … and the number of errors of each kind.
     pub(super) kinds: BTreeMap<String, u64>,
     pub(super) checked: usize,
-    /// When a device failed first.
+    /// When a device first failed.
     pub(super) failed_at: Option<Instant>,
 }
 
 impl Counts {
-    /// A worker begins a span.
+    /// Records that a worker begins a span.
     pub(super) fn cpu_begins(&mut self) {
         if let Some(failed_at) = self.failed_at {
             let delay = &mut self.fallback.delay;
@@ -43,13 +43,13 @@ impl Counts {
         }
     }
 
-    /// A launch of that GPU failed.
+    /// Records that a launch of that GPU failed.
     pub(super) fn gpu_failed(&mut self, gpu: usize, error: &DeviceError) {
         self.fallback.failed_spans += 1;
         self.note(Some(gpu), error);
     }
 
-    /// Counts an error, and keeps it word by word unless there are many already.
+    /// Counts an error, and keeps its text unless there are too many.
     pub(super) fn note(&mut self, gpu: Option<usize>, error: &DeviceError) {
         self.failed_at.get_or_insert_with(Instant::now);
         *self.kinds.entry(error.kind.to_string()).or_default() += 1;
@@ -59,7 +59,7 @@ impl Counts {
         }
     }
 
-    /// The first error of any device.
+    /// Returns the first error of any device.
     pub(super) fn first_error(&self) -> Option<&DeviceError> {
         self.errors.first().map(|reported| &reported.error)
     }

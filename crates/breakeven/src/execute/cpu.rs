@@ -12,28 +12,28 @@ use super::engine::Leaf;
 use super::executor::CpuExecutor;
 use super::portion::Portion;
 
-/// The CPU as a rayon pool: the one the caller is in (the global one outside of
-/// pools), or one it was given. A child of a fork has none of the pool's threads: there a
-/// batch is the calling thread's, unless the child makes a pool of its own.
+/// The CPU as a rayon pool: the caller's (the global one outside of pools), or a given one. A
+/// forked child has none of the pool's threads: there the calling thread runs the batch, unless the
+/// child makes its own pool.
 #[derive(Debug, Clone, Default)]
 pub struct RayonCpu {
-    /// The pool, and the process that its threads are in.
+    /// The pool, and the process that owns its threads.
     pool: Option<(Arc<ThreadPool>, u32)>,
 }
 
 impl RayonCpu {
-    /// The pool that each caller is in.
+    /// Uses the pool that each caller is in.
     pub fn current() -> Self {
         Self::default()
     }
 
-    /// That pool.
+    /// Uses this pool.
     pub fn with_pool(pool: Arc<ThreadPool>) -> Self {
         let pool = Some((pool, std::process::id()));
         Self { pool }
     }
 
-    /// False in a child of a fork.
+    /// Returns false in a forked child.
     fn has_threads(&self) -> bool {
         static GLOBAL: OnceLock<u32> = OnceLock::new();
         let process = std::process::id();
@@ -67,11 +67,11 @@ impl ExecuteBatch for Caller {
 }
 
 thread_local! {
-    /// True while a turn lets the pool's other work get in between.
+    /// True while a turn runs other work of the pool.
     static IN_BETWEEN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The workers' turns at a batch: no more at once than there are workers, or tasks.
+/// The workers' turns at a batch: at most as many at once as there are workers, or tasks.
 struct Turns<'l> {
     leaf: &'l (dyn Fn() -> Leaf + Sync),
     most: usize,
@@ -80,8 +80,8 @@ struct Turns<'l> {
 }
 
 impl Turns<'_> {
-    /// Sets the workers to work, each once: a turn that finds nothing to do ends at once,
-    /// perhaps before the next begins.
+    /// Starts the workers, each once: a turn that finds nothing to do ends at once, perhaps before
+    /// the next begins.
     fn wake<'s>(&'s self, scope: &rayon::Scope<'s>) {
         self.wakes.fetch_add(1, Ordering::SeqCst);
         for _ in 0..self.most {
@@ -92,16 +92,16 @@ impl Turns<'_> {
         }
     }
 
-    /// True where another turn may begin, which it then has.
+    /// Returns true if another turn may begin, and counts it as begun.
     fn begins(&self) -> bool {
         let more = |live| (live < self.most).then_some(live + 1);
         let order = Ordering::SeqCst;
         self.live.fetch_update(order, order, more).is_ok()
     }
 
-    /// A worker's turns: a span each, and between two of them a piece of the
-    /// pool's other work, such as what the driver's thread asks of the pool. Where
-    /// that is another batch's turn, it does one span, so that batches alternate.
+    /// Runs a worker's turns: a span each, and between two of them a piece of the pool's other
+    /// work, such as what the driver's thread submits. If that is another batch's turn, it runs one
+    /// span, so that batches alternate.
     fn take<'s>(&'s self, scope: &rayon::Scope<'s>) {
         loop {
             let wakes = self.wakes.load(Ordering::SeqCst);
@@ -120,7 +120,7 @@ impl Turns<'_> {
                 IN_BETWEEN.set(false);
             }
             self.live.fetch_sub(1, Ordering::SeqCst);
-            // Who woke the workers meanwhile may have found this turn still there.
+            // A waker may have counted this turn as still running.
             if self.wakes.load(Ordering::SeqCst) == wakes || !self.begins() {
                 return;
             }
@@ -156,8 +156,8 @@ impl CpuExecutor for RayonCpu {
         self.scope(|scope| body(&|| turns.wake(scope)));
     }
 
-    /// Split as rayon's parallel iterators are: into about as many portions as there are
-    /// workers, and again whenever one was stolen.
+    /// Splits as rayon's parallel iterators do: into about as many portions as there are workers,
+    /// and again whenever one was stolen.
     fn all(&self, portion: Portion<'_>) {
         if !self.has_threads() {
             return portion.run();
@@ -169,7 +169,7 @@ impl CpuExecutor for RayonCpu {
         }
     }
 
-    /// Of whatever rayon pool the thread is: a task may wait for that one as well.
+    /// Any rayon pool counts: a task may wait for that one as well.
     fn is_worker(&self) -> bool {
         rayon::current_thread_index().is_some()
     }

@@ -1,5 +1,5 @@
-//! Drives one GPU through a batch: launches, waits, checks. What becomes of a launch that
-//! fails is the schedule's to say.
+//! Drives one GPU through a batch: launches, waits, checks. The schedule decides what happens to a
+//! failed launch.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,23 +17,23 @@ use crate::device::Device;
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::schedule::{self, After, GpuTurn, LaunchTime, Ns, Pause, Span, Standing, Step};
 
-/// Called with a GPU's number, what it was seen to be worth, when the launch began that
-/// showed it, and the error that did.
+/// Reports a GPU's standing: its index, the standing, when the launch that showed it began, and its
+/// error.
 pub(super) type NoteStanding<'d> =
     dyn Fn(usize, Standing, Instant, Option<&DeviceError>) + Sync + 'd;
 
-/// What a driver needs beside the engine.
+/// What a driver needs in addition to the engine.
 pub(super) struct Driver<'d> {
-    /// Part of a launch's outputs that is held against the CPU's.
+    /// Which outputs of a launch are compared with the CPU's.
     pub(super) check: Check,
     pub(super) timeout: Option<Duration>,
-    /// Tells others what a device was seen to be worth, by a launch that began then.
+    /// Reports a device's standing, shown by a launch that began at that time.
     pub(super) standing: &'d NoteStanding<'d>,
-    /// Sets the workers to work.
+    /// Wakes the workers.
     pub(super) wake: &'d (dyn Fn() + Sync),
 }
 
-/// A launch that has not ended.
+/// A launch in flight.
 struct Launch<'f> {
     span: Span,
     flight: Box<dyn Flight + 'f>,
@@ -43,13 +43,13 @@ fn duration(ns: Ns) -> Duration {
     Duration::from_nanos(crate::whole(ns) as u64)
 }
 
-/// One GPU's driver at work.
+/// One GPU's driver while it runs.
 struct Drive<'d, 'e, 'b> {
     engine: &'e Engine<'b>,
     driver: &'d Driver<'d>,
     index: usize,
     launches: VecDeque<Launch<'e>>,
-    /// What is known of them, in the same order.
+    /// The schedule's record of them, in the same order.
     known: schedule::Driver,
     checks: Checks,
     waker: Waker,
@@ -123,7 +123,7 @@ impl Drive<'_, '_, '_> {
         }
     }
 
-    /// Looks at the oldest launch, and waits a little where it is not done.
+    /// Polls the oldest launch, and waits a little if it is not done.
     fn look(&mut self, until: Ns) {
         let Some(launch) = self.launches.front_mut() else {
             return;
@@ -153,7 +153,7 @@ impl Drive<'_, '_, '_> {
         self.ended(outcome);
     }
 
-    /// The oldest launch has ended.
+    /// Handles the end of the oldest launch.
     fn ended(&mut self, outcome: Result<Option<Duration>, DeviceError>) {
         let Some(launch) = self.launches.pop_front() else {
             return;
@@ -227,7 +227,7 @@ impl Drive<'_, '_, '_> {
         }
     }
 
-    /// Does what follows from the end of a launch.
+    /// Executes what the schedule decided after a launch.
     fn follow(&self, after: After, began: Ns, error: Option<&DeviceError>) {
         if let Some(standing) = after.standing {
             let began = self.engine.started + duration(began);
@@ -240,7 +240,7 @@ impl Drive<'_, '_, '_> {
         }
     }
 
-    /// Gives the launch that was made last to the workers.
+    /// Returns the newest launch to the workers.
     fn recall(&mut self) {
         let Some(launch) = self.launches.pop_back() else {
             return;
@@ -254,7 +254,7 @@ impl Drive<'_, '_, '_> {
         quietly_dropped(launch.flight);
     }
 
-    /// The batch is over: what was in flight goes back undone.
+    /// Returns everything in flight undone, because the batch is over.
     fn give_all_back(&mut self) {
         for launch in std::mem::take(&mut self.launches) {
             self.engine.shared().schedule.give_back(launch.span);
@@ -262,14 +262,14 @@ impl Drive<'_, '_, '_> {
         }
     }
 
-    /// Holds outputs against the CPU's function, as far as was asked for.
+    /// Compares outputs with the CPU's function, as far as requested.
     fn check(&mut self, flight: &dyn Flight, span: &Span) -> Result<(), DeviceError> {
         let Check { fraction, cost_cap } = self.driver.check;
         if fraction.is_nan() || fraction <= 0.0 {
             return Ok(());
         }
         let range = span.range();
-        // One at any rate; what it takes says how many more may be looked at.
+        // Checks at least one; its time determines how many more may be checked.
         let first = self.checks.random.random_range(range.clone());
         self.check_one(flight, range.start, first)?;
         let seconds = self.engine.started.elapsed().as_secs_f64();

@@ -1,5 +1,5 @@
-//! Batches as metrics of the facade `metrics` (feature `metrics`): whatever exporter the
-//! program has installed gets them. Without one, each call ends in the facade.
+//! Reports batches as metrics of the facade `metrics` (feature `metrics`), to the exporter that the
+//! program installed. Without an exporter each call ends in the facade.
 
 use std::sync::Arc;
 
@@ -13,17 +13,16 @@ const TASKS: &str = "breakeven_tasks_total";
 const FALLBACK: &str = "breakeven_fallback_tasks_total";
 const QUARANTINES: &str = "breakeven_quarantines_total";
 
-/// Tells the installed exporter what the metrics of this library mean, for those that
-/// print it. Has an effect after the exporter was installed; the metrics themselves come
-/// without it.
+/// Describes this library's metrics to the installed exporter, for those that print descriptions.
+/// It must be called after the exporter was installed; the metrics themselves need no call.
 ///
 /// | metric | labels | |
 /// |---|---|---|
 /// | `breakeven_batches_total` | `operation`, `device`, `outcome` | batches that ended: `done`, or `incomplete` (stopped or failed) |
-/// | `breakeven_batch_duration_seconds` | `operation`, `device` | histogram: time of the batches that were done |
-/// | `breakeven_tasks_total` | `operation`, `device` | tasks by the device that did them |
-/// | `breakeven_fallback_tasks_total` | `operation` | tasks that the CPU did in a GPU's place |
-/// | `breakeven_quarantines_total` | `operation`, `device` | how often a device was left alone after it failed in a batch |
+/// | `breakeven_batch_duration_seconds` | `operation`, `device` | histogram: time of the completed batches |
+/// | `breakeven_tasks_total` | `operation`, `device` | tasks by the device that ran them |
+/// | `breakeven_fallback_tasks_total` | `operation` | tasks that fell back from a GPU to the CPU |
+/// | `breakeven_quarantines_total` | `operation`, `device` | how often a device was quarantined after it failed in a batch |
 ///
 /// `device` of a batch names all devices that it ran on, such as `cpu+gpu0`.
 pub fn describe_metrics() {
@@ -31,20 +30,16 @@ pub fn describe_metrics() {
         BATCHES,
         "Batches that ended: done, or incomplete because they were stopped or failed."
     );
-    describe_histogram!(
-        DURATION,
-        Unit::Seconds,
-        "Time of the batches that were done."
-    );
-    describe_counter!(TASKS, "Tasks, by the device that did them.");
-    describe_counter!(FALLBACK, "Tasks that the CPU did in a GPU's place.");
+    describe_histogram!(DURATION, Unit::Seconds, "Time of the completed batches.");
+    describe_counter!(TASKS, "Tasks, by the device that ran them.");
+    describe_counter!(FALLBACK, "Tasks that fell back from a GPU to the CPU.");
     describe_counter!(
         QUARANTINES,
-        "How often a device was left alone for a while after a failure."
+        "How often a device was quarantined after a failure."
     );
 }
 
-/// A batch has ended.
+/// Reports a batch that ended.
 pub(super) fn batch(ended: &Ended, operation: &str) {
     let operation: Arc<str> = operation.into();
     let device: Arc<str> = ended.ran_on().into();
@@ -71,13 +66,13 @@ pub(super) fn batch(ended: &Ended, operation: &str) {
                 .increment(count(gpu.tasks));
         }
     }
-    // Also where there was none: a rate needs a series that begins at zero. What a batch
-    // that was not done would have left to the CPU was done by nobody.
+    // Also if there was none: a rate needs a series that begins at zero. In an incomplete batch no
+    // device ran the tasks that would have fallen back.
     let fallen = if is_whole { counts.fallback.tasks } else { 0 };
     counter!(FALLBACK, "operation" => operation).increment(count(fallen));
 }
 
-/// A device failed in a batch of this operation and is left alone for a while.
+/// Reports that a device failed in a batch of this operation and is quarantined.
 pub(super) fn quarantine(device: &str, operation: &str) {
     counter!(QUARANTINES, "operation" => operation.to_owned(), "device" => device.to_owned())
         .increment(1);

@@ -1,4 +1,4 @@
-//! A batch that has ended: how, and with what result.
+//! The end of a batch, and its result.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,10 +13,10 @@ use super::work::{each_dropped, quietly_dropped};
 use crate::error::{DeviceError, Error};
 use crate::plan::{Decision, Took};
 
-/// What devices are counted as where there are too many.
+/// The name under which surplus devices are counted.
 const OTHER_DEVICES: &str = "other devices";
 
-/// Counts something of a device; from so many devices on, those that are new are one.
+/// Adds to a device's count; beyond `most_devices`, new devices share one count.
 pub(super) fn add_to(
     counts: &mut BTreeMap<String, u64>,
     device: &str,
@@ -32,16 +32,16 @@ pub(super) fn add_to(
     *counts.entry(device.to_owned()).or_default() += more;
 }
 
-/// Why a batch ended before it was done.
+/// Why a batch ended early.
 #[derive(Debug)]
 pub(super) enum Ending {
     /// A task failed.
     Task,
-    /// Somebody stopped it.
+    /// It was stopped.
     Stopped(Stop),
     /// A device failed, and the CPU may not take over.
     Device(DeviceError),
-    /// Something that cannot be, such as a progress function that panics.
+    /// A request or function is invalid, such as a progress function that panics.
     Invalid(Error),
 }
 
@@ -60,12 +60,12 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    /// True where it neither failed nor was it stopped.
+    /// Returns true if it neither failed nor was stopped.
     pub(super) fn is_whole(&self) -> bool {
         self.ending.is_none() && self.stop.is_none()
     }
 
-    /// What it took of its devices' time, with so many workers.
+    /// Returns the busy times of its devices, with that many workers.
     pub(super) fn what_it_took(&self, workers: usize) -> Took {
         let ns = |time: Duration| time.as_nanos() as f64;
         let took = ns(self.took);
@@ -82,15 +82,14 @@ impl Ended {
         }
     }
 
-    /// The devices that its tasks ran on, in a word.
+    /// Names the devices that its tasks ran on.
     pub(super) fn ran_on(&self) -> Cow<'_, str> {
         let gpus = self.counts.gpus.iter().zip(&self.names);
         let used = gpus.filter(|(gpu, _)| gpu.tasks > 0);
         ran_on(self.counts.cpu.tasks > 0, used.map(|(_, name)| &**name))
     }
 
-    /// Adds the tasks that each device did; from so many devices on, those that are new
-    /// are one.
+    /// Adds the tasks of each device; beyond `most_devices`, new devices share one count.
     pub(super) fn add_tasks(&self, to: &mut BTreeMap<String, u64>, most_devices: usize) {
         let gpus = self.counts.gpus.iter().zip(&self.names);
         let gpus = gpus.map(|(gpu, name)| (name.as_str(), gpu.tasks));
@@ -100,7 +99,7 @@ impl Ended {
         }
     }
 
-    /// The result, with the outputs or the task that failed.
+    /// Builds the result, with the outputs or the task that failed.
     pub(super) fn result<T, E>(
         self,
         operation: &str,

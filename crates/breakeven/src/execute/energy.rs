@@ -1,12 +1,12 @@
-//! The energy of batches: what a manager's devices draw while they wait, measured once, and
-//! what an operation makes them draw beyond that.
+//! Measures the energy of batches: the idle power of a manager's devices, measured once, and the
+//! additional power during an operation.
 //!
-//! Counters are read between batches, at least ten of their resolutions apart:
-//! batches of one operation in a row are measured together. What is drawn above idle in
-//! that time, over the time that the device worked, is its power at the operation. The
-//! CPU's time is its workers', over their number. A CPU that has no part in such batches
-//! draws for the GPUs that it feeds, and that counts as theirs. Nothing is learned of a
-//! time in which batches overlapped, or in which none ran for the most part.
+//! Counters are read between batches, at least ten of their resolutions apart: consecutive batches
+//! of one operation are measured together. The energy above idle in that time, divided by the time
+//! that the device worked, is its power during the operation. The CPU's time is that of its
+//! workers, divided by their number. If the CPU has no share of such batches, its energy above idle
+//! feeds the GPUs, and is attributed to them. Nothing is learned while batches overlap, or when
+//! none ran for most of the time.
 
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -21,10 +21,10 @@ use crate::locked;
 use crate::plan::{Machine, OperationCosts, Power, RanOn};
 use crate::store::Costs;
 
-/// The least time between two readings where no counter tells.
+/// Least time between two readings if no counter states a resolution.
 const LEAST: Duration = Duration::from_millis(10);
 
-/// Part of a measured time that a device must have worked for its power to be told.
+/// Fraction of a measured time that a device must have worked for its power to be known.
 const LEAST_BUSY: f64 = 0.05;
 
 /// A device of a manager.
@@ -35,25 +35,25 @@ pub(super) enum Device<'d> {
     Gpu(&'d str),
 }
 
-/// What a manager measures of its devices' energy.
+/// Energy measurements of a manager's devices.
 #[derive(Debug)]
 pub(super) struct DeviceEnergy {
     meter: Arc<EnergyMeter>,
-    /// What each device draws while it waits.
+    /// Idle power of each device.
     idle: IdlePower,
-    /// The least time between two readings.
+    /// Least time between two readings.
     least: Duration,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Batches that run.
+    /// Number of running batches.
     running: usize,
     open: Option<Interval>,
 }
 
-/// Batches in a row that are measured together.
+/// Consecutive batches that are measured together.
 #[derive(Debug)]
 struct Interval {
     operation: String,
@@ -61,7 +61,7 @@ struct Interval {
     began: Instant,
     counters: Vec<EnergyCounter>,
     last_end: Instant,
-    /// Time of its batches.
+    /// Total time of its batches.
     took: Duration,
     cpu_busy: Duration,
     gpus_busy: Vec<(String, Duration)>,
@@ -69,7 +69,7 @@ struct Interval {
     is_mixed: bool,
 }
 
-/// A batch that has ended.
+/// A batch that ended.
 pub(super) struct Measured<'m> {
     pub(super) took: Duration,
     pub(super) counts: &'m Counts,
@@ -78,8 +78,8 @@ pub(super) struct Measured<'m> {
 }
 
 impl DeviceEnergy {
-    /// Measures for a while what the devices draw without work of this program: 0.2 s, or a
-    /// second where a GPU's driver tells.
+    /// Starts by measuring the idle power of the devices: for 0.2 s, or a second if a GPU's driver
+    /// reports power.
     pub(super) fn start(meter: Arc<EnergyMeter>) -> Self {
         let counters = meter.read();
         let idle = meter.measure_idle();
@@ -91,11 +91,11 @@ impl DeviceEnergy {
         }
     }
 
-    /// What a device draws while it waits, W.
+    /// Returns a device's idle power, W.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unmeasured`], with why that is not known and what would tell.
+    /// [`ErrorKind::Unmeasured`], with the reason and how to measure it.
     pub(super) fn idle_watts(
         &self,
         device: Device<'_>,
@@ -120,7 +120,7 @@ impl DeviceEnergy {
         }
     }
 
-    /// What counts a device's energy; none for a GPU that no driver here tells of.
+    /// Returns the counter of a device's energy; none for a GPU that no driver here reports.
     fn domain(
         &self,
         device: Device<'_>,
@@ -140,7 +140,7 @@ impl DeviceEnergy {
         Some(EnergyDomain::Gpu { pci })
     }
 
-    /// A batch begins.
+    /// Records the begin of a batch.
     pub(super) fn begins(&self, operation: &str, memory_per_task: usize) {
         let mut state = locked(&self.state);
         state.running += 1;
@@ -156,7 +156,7 @@ impl DeviceEnergy {
         }
     }
 
-    /// A batch ended that began; none where it failed.
+    /// Records the end of a batch; none if it failed.
     pub(super) fn ended(
         &self,
         batch: Option<&Measured<'_>>,
@@ -185,7 +185,7 @@ impl DeviceEnergy {
         state.open = Some(next);
     }
 
-    /// Tells the cost model what the operation made each device draw.
+    /// Records each device's power during the operation in the cost model.
     fn learn(
         &self,
         open: &Interval,
@@ -197,7 +197,7 @@ impl DeviceEnergy {
         if open.took.as_secs_f64() < 0.5 * seconds {
             return;
         }
-        // What a device drew above idle, J.
+        // Energy of a device above idle, J.
         let above = |device| {
             let domain = self.domain(device, hardware)?;
             let spent = joules_of(now, &domain)? - joules_of(&open.counters, &domain)?;
@@ -228,9 +228,9 @@ impl DeviceEnergy {
     }
 }
 
-/// Fills in what the devices of a machine draw, where nobody states it: what was measured of
-/// their idle power, and what the operation of these costs makes them draw. The devices whose
-/// power at the operation is still to be measured.
+/// Fills in the power of a machine's devices that is not stated: the measured idle power plus the
+/// measured power of this operation. Returns the devices whose power during the operation is not
+/// measured yet.
 pub(super) fn fill<'l>(
     machine: &mut Machine,
     costs: &OperationCosts,
@@ -259,14 +259,14 @@ pub(super) fn fill<'l>(
     Ok(unmeasured)
 }
 
-/// Fills in what the devices of this machine draw: their idle power is measured now, for
-/// 0.2 s, or a second where a GPU's driver tells, and what the operation of these costs makes
-/// them draw beyond was measured when it ran. The devices of which that is not known yet.
+/// Fills in the power of this machine's devices. Their idle power is measured now, for 0.2 s, or a
+/// second if a GPU's driver reports power; the additional power of the operation was measured when
+/// it ran. Returns the devices whose power is not known yet.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Unmeasured`](crate::ErrorKind::Unmeasured) for a device whose energy nothing
-/// tells, with why, and what would.
+/// [`ErrorKind::Unmeasured`](crate::ErrorKind::Unmeasured) for a device whose energy no counter
+/// reports, with the reason and the remedy.
 pub fn measure_power(
     machine: &mut Machine,
     costs: &OperationCosts,
@@ -358,7 +358,7 @@ mod tests {
         energy.ended(Some(&batch), Some(&costs), &OnceLock::new());
         let watts = costs.lookup("drawn", 8, &[""; 0], 2).cpu_watts;
         let watts = watts.expect("it was measured");
-        // The time that goes by before the batch ends is idle.
+        // The time until the batch ends is idle.
         assert!((30.0..=50.01).contains(&watts), "{watts}");
     }
 }

@@ -1,5 +1,5 @@
-//! Runs one batch: threads around a schedule. No types of tasks in here (`work.rs` has
-//! them), so it is compiled once.
+//! Runs one batch: threads around a schedule. It contains no types of tasks (`work.rs` has them),
+//! so it is compiled once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,17 +17,17 @@ use crate::error::{DeviceError, DeviceErrorKind, Error};
 use crate::locked;
 use crate::schedule::{After, GpuTurn, Ns, Schedule, Span, until_look};
 
-/// How often a worker looks up from its span, ns: whether the batch was stopped, and whether
-/// others have nothing to do.
+/// How often a worker interrupts its span, ns, to check whether the batch was stopped and whether a
+/// device is idle.
 const LOOK: Ns = 100_000.0;
 
-/// Time between two looks of the caller at the deadline and the cancellation.
+/// Time between two checks of the deadline and the cancellation by the caller.
 const LONGEST_LOOK: Duration = Duration::from_millis(1);
 
-/// When a batch is to end before it is done, and who wants to know how far it is.
+/// When a batch ends early, and who observes its progress.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Watch<'w> {
-    /// Either cancels: the caller's, and that of a future which may be dropped.
+    /// Either cancels: the caller's, and that of a future that may be dropped.
     pub(super) cancel: [Option<&'w CancelToken>; 2],
     pub(super) deadline: Option<Instant>,
     pub(super) progress: Option<&'w (dyn Fn(usize, usize) + Sync)>,
@@ -38,13 +38,13 @@ impl Watch<'_> {
         self.may_stop() || self.progress.is_some()
     }
 
-    /// True where somebody sees how far a batch came, so that it is to go in parts. A future
-    /// that is dropped sees nothing.
+    /// Returns true if the progress is observed, so that the batch must run in pieces. Dropping a
+    /// future does not observe it.
     pub(super) fn sees_parts(&self) -> bool {
         self.cancel[0].is_some() || self.deadline.is_some() || self.progress.is_some()
     }
 
-    /// True where there is a deadline or what could cancel.
+    /// Returns true if there is a deadline or a cancel token.
     pub(super) fn may_stop(&self) -> bool {
         self.cancel.iter().any(Option::is_some) || self.deadline.is_some()
     }
@@ -55,13 +55,13 @@ impl Watch<'_> {
 pub enum Leaf {
     /// It did a span; there may be more.
     Busy,
-    /// It gave work to others: all workers are to look again.
+    /// It gave work back: all workers must look again.
     More,
     /// There is nothing now.
     Idle,
 }
 
-/// What the threads of a batch share behind one lock.
+/// What the threads of a batch share under one lock.
 pub(super) struct Running {
     pub(super) schedule: Schedule,
     pub(super) counts: Counts,
@@ -80,8 +80,8 @@ impl Running {
         })
     }
 
-    /// Ends the batch where what fell back is more than may: in the same moment, so that no
-    /// worker takes it.
+    /// Ends the batch if too many tasks fell back: under the same lock, so that no worker takes
+    /// them.
     pub(super) fn end_if_denied(&mut self, after: &After, error: &DeviceError) {
         if after.is_denied {
             self.ending
@@ -90,21 +90,21 @@ impl Running {
     }
 }
 
-/// One batch while it runs.
+/// A running batch.
 pub(super) struct Engine<'b> {
     work: &'b dyn Work,
-    /// The GPUs that may be used, in the schedule's order.
+    /// The usable GPUs, in the schedule's order.
     pub(super) lanes: &'b [&'b dyn Lane],
     pub(super) tasks: usize,
     shared: &'b Mutex<Running>,
     pub(super) watch: Watch<'b>,
     pub(super) record: Option<SpanRecord>,
     pub(super) started: Instant,
-    /// The batch has ended early: nobody takes anything any more.
+    /// The batch ended early: no more work is taken.
     stop: AtomicBool,
-    /// A device found nothing to do while others have much.
+    /// A device found nothing to do while another has much.
     hungry: AtomicBool,
-    /// The caller looks at the deadline and the cancellation, so that workers need not.
+    /// The caller checks the deadline and the cancellation, so that workers need not.
     is_kept: AtomicBool,
     done: AtomicUsize,
     /// The threads that drive the GPUs, and that of the caller who looks at the deadline.
@@ -145,12 +145,12 @@ impl<'b> Engine<'b> {
         self.started.elapsed().as_nanos() as f64
     }
 
-    /// Tasks that have their output.
+    /// Returns the number of tasks that have their output.
     pub(super) fn done(&self) -> usize {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// A worker's turn: one span.
+    /// Runs a worker's turn: one span.
     pub(super) fn leaf(&self) -> Leaf {
         if self.should_stop() {
             return Leaf::Idle;
@@ -160,7 +160,7 @@ impl<'b> Engine<'b> {
             return Leaf::Idle;
         }
         let Some(span) = shared.schedule.cpu_turn(self.now()) else {
-            // What others have may be shared; or it is better done by a GPU.
+            // Work of another worker may be shared; or a GPU should run it.
             let hungry = shared.schedule.is_hungry();
             drop(shared);
             self.hungry.store(hungry, Ordering::Relaxed);
@@ -173,15 +173,15 @@ impl<'b> Engine<'b> {
         self.work_off(span, patience)
     }
 
-    /// Wakes the workers, and looks at the deadline and the cancellation for them while they are
-    /// at work: tiny tasks take less than a look at the clock.
+    /// Wakes the workers, and checks the deadline and the cancellation for them while they work: a
+    /// tiny task is shorter than a reading of the clock.
     pub(super) fn keep_time(&self, wake: &(dyn Fn() + Sync)) {
         let _ = self.threads[self.lanes.len()].set(std::thread::current());
         self.is_kept.store(true, Ordering::Relaxed);
         wake();
         let began = Instant::now();
         while !self.should_stop() && self.done() < self.tasks {
-            // Some executors have no worker before their caller is back.
+            // Some executors have no worker before their caller returns.
             if began.elapsed() > LONGEST_LOOK && !self.shared().schedule.is_at_work() {
                 break;
             }
@@ -190,8 +190,8 @@ impl<'b> Engine<'b> {
         self.is_kept.store(false, Ordering::Relaxed);
     }
 
-    /// Does a span, chunk by chunk, with a look between them; what has not begun after
-    /// `patience` is given back.
+    /// Runs a span, chunk by chunk, with checks between them; what has not begun after `patience`
+    /// is given back.
     fn work_off(&self, span: Span, patience: Ns) -> Leaf {
         let start = span.range().start;
         let recording = self.record.as_ref().map(SpanRecord::cpu);
@@ -209,7 +209,7 @@ impl<'b> Engine<'b> {
             let each = took.as_nanos() as f64 / done.max(1) as f64;
             chunk = until_look(chunk, LOOK, each);
             if left.is_none() {
-                // The schedule first: who counts last may end the batch.
+                // The schedule first: the thread that counts the last task may end the batch.
                 self.did(start, done, took, None);
                 if let Some(call) = &recording {
                     call.items(done);
@@ -229,7 +229,7 @@ impl<'b> Engine<'b> {
         Leaf::More
     }
 
-    /// Does some tasks of a span; how many. Of a batch that ends meanwhile, what was not
+    /// Runs some tasks of a span and returns how many. If the batch ends meanwhile, what was not
     /// done goes back into `rest`, or to the schedule.
     fn run_chunk(&self, chunk: Span, rest: &mut Option<Span>) -> usize {
         let count = chunk.len();
@@ -254,7 +254,7 @@ impl<'b> Engine<'b> {
         }
     }
 
-    /// A worker did the first tasks of its span, and gives the others back.
+    /// Records that a worker did the first tasks of its span, and gives the rest back.
     fn did(&self, start: usize, done: usize, took: Duration, left: Option<Span>) {
         let mut shared = self.shared();
         shared.counts.cpu.add(done, took);
@@ -265,7 +265,7 @@ impl<'b> Engine<'b> {
         }
     }
 
-    /// True where the rest of a span is to be given to those who have nothing.
+    /// Returns true if the rest of a span must be given to idle workers.
     fn gives_tail(&self, left: &Option<Span>) -> bool {
         if !self.hungry.load(Ordering::Relaxed) {
             return false;
@@ -278,7 +278,7 @@ impl<'b> Engine<'b> {
         gives
     }
 
-    /// Counts tasks that have their outputs now, and tells whoever wants to know.
+    /// Counts tasks that now have their outputs, and reports the progress.
     pub(super) fn count(&self, tasks: usize) {
         let done = self.done.fetch_add(tasks, Ordering::Relaxed) + tasks;
         if done >= self.tasks {
@@ -287,19 +287,19 @@ impl<'b> Engine<'b> {
         let Some(progress) = self.watch.progress else {
             return;
         };
-        let told = catch_unwind(AssertUnwindSafe(|| progress(done, self.tasks)));
-        if let Err(panic) = told {
+        let outcome = catch_unwind(AssertUnwindSafe(|| progress(done, self.tasks)));
+        if let Err(panic) = outcome {
             let message = format!("the progress function panicked: {}", message(panic));
             self.end(Ending::Invalid(Error::invalid(message)));
         }
     }
 
-    /// True where nobody is to take anything any more.
+    /// Returns true if no more work may be taken.
     pub(super) fn is_over(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// The same, after a look at the deadline and at the cancellation.
+    /// As [`is_over`](Self::is_over), after a check of the deadline and the cancellation.
     pub(super) fn should_stop(&self) -> bool {
         if self.is_over() {
             return true;
@@ -326,8 +326,8 @@ impl<'b> Engine<'b> {
         }
     }
 
-    /// Leaves out what was not run after a stop, so that what was done can be kept; why
-    /// it was stopped. None where it was not.
+    /// Marks what was not run after a stop, so that the results so far can be kept. Returns why it
+    /// was stopped, none if it was not.
     pub(super) fn leave_out_undone(&self) -> Option<Stop> {
         let mut shared = self.shared();
         let Some(Ending::Stopped(why)) = shared.ending else {
@@ -341,7 +341,7 @@ impl<'b> Engine<'b> {
         Some(why)
     }
 
-    /// How it ended, and what was counted.
+    /// Returns how it ended, and the counters.
     pub(super) fn outcome(&self) -> (Option<Ending>, Counts) {
         let mut shared = self.shared();
         if matches!(shared.ending, Some(Ending::Stopped(_))) {
@@ -363,7 +363,7 @@ impl<'b> Engine<'b> {
         self.count(done);
     }
 
-    /// A GPU has no thread that could drive it: what it was to begin with is the CPU's.
+    /// Moves a GPU's first work to the CPU, because there is no thread to drive it.
     pub(super) fn has_no_driver(&self, index: usize, first: Option<GpuTurn>) {
         let why = "there is no thread to drive the device";
         let error = DeviceError::new(DeviceErrorKind::Other, why);
@@ -373,7 +373,7 @@ impl<'b> Engine<'b> {
             return;
         };
         let (schedule, now) = (&mut shared.schedule, self.now());
-        // As if it were lost, but nobody else is to leave it alone.
+        // As if it were lost, but without a quarantine.
         let after = schedule.gpu_failed(index, span, DeviceErrorKind::DeviceLost, now);
         shared.end_if_denied(&after, &error);
         drop(shared);
@@ -382,7 +382,7 @@ impl<'b> Engine<'b> {
         }
     }
 
-    /// Takes a span back that was not run.
+    /// Takes back a span that was not run.
     pub(super) fn give_back(&self, span: Span) {
         self.shared().schedule.give_back(span);
     }

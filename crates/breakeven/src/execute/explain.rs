@@ -1,4 +1,4 @@
-//! An execution in words.
+//! Describes an execution in words.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub struct Explanation<'r, T> {
 }
 
 impl<T> ExecutionResult<T> {
-    /// The whole story as text: what ran where, why, predicted and actual.
+    /// Describes the execution as text: what ran where, why, predicted and actual.
     pub fn explain(&self) -> Explanation<'_, T> {
         Explanation { result: self }
     }
@@ -62,11 +62,11 @@ impl<T> Explanation<'_, T> {
                 let (strategy, evidence) = (candidate.strategy, candidate.evidence);
                 let ns = unit::time(ns);
                 write!(f, "  {strategy:<13} predicted {ns} ({evidence})")?;
-                let told = [Resource::Energy, Resource::Cost].map(|resource| {
+                let entries = [Resource::Energy, Resource::Cost].map(|resource| {
                     let aim = decision.aim.as_deref()?;
                     aim.spent(candidate, resource)
                 });
-                for spent in told.into_iter().flatten() {
+                for spent in entries.into_iter().flatten() {
                     write!(f, ", {spent}")?;
                 }
                 writeln!(f)?;
@@ -137,7 +137,7 @@ impl<T> fmt::Display for Explanation<'_, T> {
     }
 }
 
-/// What ran where, in a line.
+/// Describes what ran where, in a line.
 pub(super) fn headline(
     operation: &str,
     tasks: usize,
@@ -149,7 +149,7 @@ pub(super) fn headline(
     format!("{operation}: {tasks} tasks in {time}, {strategy}")
 }
 
-/// What a batch amounted to, by the tasks that each side did.
+/// Returns the strategy that the batch amounted to, from the tasks that each side ran.
 pub(super) fn amounted_to(cpu: usize, gpu: usize) -> ExecutionStrategy {
     if gpu == 0 {
         return ExecutionStrategy::CpuOnly;

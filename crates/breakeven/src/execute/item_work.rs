@@ -1,4 +1,4 @@
-//! An operator's items as the executor's work, on the CPU and on GPUs.
+//! Runs an operator's items as the executor's work, on the CPU and on GPUs.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,7 +24,7 @@ pub(super) struct Items<'b, O: Operator + ?Sized> {
     inputs: Vec<&'b Tensor<'b, O::In>>,
     pub(super) shape: Vec<usize>,
     rows: Slots<O::Out>,
-    /// The output, where one launch made all of it.
+    /// The output, if one launch made all of it.
     whole: Mutex<Option<Tensor<'static, O::Out>>>,
     failed: Mutex<Option<(usize, TaskError<Error>)>>,
 }
@@ -73,7 +73,7 @@ impl<'b, O: Operator + ?Sized> Items<'b, O> {
         }
     }
 
-    /// The item that failed, or the output.
+    /// Returns the item that failed, or the output.
     pub(super) fn into_parts(self) -> Parts<Tensor<'static, O::Out>, Error> {
         let whole = locked(&self.whole).take();
         let rows = || Tensor::new(self.rows.into_outputs().ok()?, &self.shape).ok();
@@ -103,16 +103,16 @@ impl<O: Operator + ?Sized> Work for Items<'_, O> {
         true
     }
 
-    /// A stop ends the batch: there is no half of a tensor.
+    /// A stop ends the batch: a tensor cannot be incomplete.
     fn leave_out(&self, _: Span, _: Stop) {}
 
-    /// An operator's own form knows best how to share out all of a batch.
+    /// An operator's own implementation divides a complete batch best.
     fn is_whole(&self) -> bool {
         true
     }
 }
 
-/// A GPU and the items that it may be given.
+/// A GPU and the items that it may get.
 pub(super) struct ItemsLane<'b, O: Operator + ?Sized, G, V> {
     pub(super) items: &'b Items<'b, O>,
     pub(super) gpu: &'b G,
@@ -120,7 +120,7 @@ pub(super) struct ItemsLane<'b, O: Operator + ?Sized, G, V> {
 }
 
 impl<O: Operator + ?Sized, G: TensorDevice, V> ItemsLane<'_, O, G, V> {
-    /// True where the GPU has all inputs already.
+    /// Returns true if the GPU has all inputs already.
     pub(super) fn has_all(&self) -> bool {
         let mut inputs = self.items.inputs.iter();
         inputs.all(|input| self.gpu.has(input))
@@ -144,7 +144,7 @@ where
     }
 
     fn depth(&self) -> usize {
-        // Data that is on the device already has no transfers, and the output stays there.
+        // Data that is on the device already needs no transfers, and the output stays there.
         if self.has_all() { 1 } else { 3 }
     }
 
@@ -170,9 +170,9 @@ where
 
 struct ItemsFlight<'l, 'b, O: Operator + ?Sized, G, V> {
     lane: &'l ItemsLane<'b, O, G, V>,
-    /// That of its output.
+    /// The shape of its output.
     shape: Vec<usize>,
-    /// None once the output is there.
+    /// None once the output is available.
     future: Option<TensorFlight<O::Out>>,
     output: Option<Tensor<'static, O::Out>>,
 }
@@ -226,7 +226,7 @@ where
             return;
         }
         let mut writer = items.rows.writer(span);
-        // It was brought to the host by the device's own thread.
+        // The device's own thread brought it to the host.
         if let Ok(values) = output.host() {
             writer.rows().copy_from_slice(values);
             writer.finish();

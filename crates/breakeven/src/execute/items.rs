@@ -65,18 +65,17 @@ impl<C: CpuExecutor, G: TensorDevice> StrategyManager<C, G> {
 }
 
 impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
-    /// Runs an operator on a batch of items: on the CPU, on GPUs, or on both, a part of the
-    /// items each. The result has one output, a tensor
-    /// ([`into_output`](ExecutionResult::into_output)).
+    /// Runs an operator on a batch of items: on the CPU, on GPUs, or divided between both. The
+    /// result has one output, a tensor ([`into_output`](ExecutionResult::into_output)).
     ///
-    /// Where all inputs were brought to (`Tensor::to`) a GPU of the manager, Auto stays
-    /// there, and so does the output: a chain of calls moves nothing.
+    /// If all inputs were moved (`Tensor::to`) to a GPU of the manager, Auto stays there, and so
+    /// does the output: a chain of calls moves nothing.
     ///
     /// # Errors
     ///
-    /// [`ExecuteError::Invalid`] for inputs that the operator does not take;
-    /// [`ExecuteError::Task`] where it fails, with the first item of the part that it
-    /// failed at; others as [`execute`](Self::execute).
+    /// [`ExecuteError::Invalid`] for inputs that the operator does not accept;
+    /// [`ExecuteError::Task`] if it fails, with the first item of the range that it failed at;
+    /// further errors as [`execute`](Self::execute).
     pub fn run<O: Operator + ?Sized>(
         self,
         operator: &O,
@@ -96,13 +95,12 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         }
     }
 
-    /// What [`run`](Self::run) would decide for these inputs now: see
-    /// [`decide`](Self::decide).
+    /// Decides as [`run`](Self::run) would for these inputs now: see [`decide`](Self::decide).
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for inputs that the operator does not
-    /// take; others as [`decide`](Self::decide).
+    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for inputs that the operator does not accept;
+    /// further errors as [`decide`](Self::decide).
     pub fn decide_run<O: Operator + ?Sized>(
         &self,
         operator: &O,
@@ -133,7 +131,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         Ok(self.ask(name, operator, inputs, place, decide)?.0)
     }
 
-    /// Runs it there.
+    /// Runs the operator at that place.
     pub(super) fn run_items<O: Operator + ?Sized>(
         &self,
         name: &str,
@@ -153,7 +151,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         ended?.result(name, parts)
     }
 
-    /// Asks what the batch is decided by, and does `then` with that.
+    /// Collects the inputs of the decision, and calls `then` with them.
     fn ask<'i, O: Operator + ?Sized, R>(
         &self,
         name: &str,
@@ -194,7 +192,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
             Some((strategy, basis, gpus)) => Question {
                 strategy,
                 basis,
-                // What is on the GPU and stays there is measured without its transfers.
+                // If the data is and stays on the GPU, it is measured without its transfers.
                 known_as: match home.is_some_and(|home| gpus.contains(&home)) {
                     true => Cow::Owned(without_transfers(name)),
                     false => question.known_as,
@@ -219,8 +217,8 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         Ok((outcome, items))
     }
 
-    /// As [`run`](Self::run), without waiting: what it works on is its own then. A clone of
-    /// a tensor shares its memory.
+    /// As [`run`](Self::run), without waiting; it owns its inputs. A clone of a tensor shares its
+    /// memory.
     ///
     /// # Errors
     ///
@@ -242,19 +240,19 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
     }
 }
 
-/// Where an operator is to run.
+/// Where an operator must run.
 #[derive(Debug, Clone)]
 pub(super) enum Place {
-    /// Where it pays, by what is known of it beside what was measured.
+    /// Where it pays, with costs known in addition to the measured ones.
     Anywhere(Option<OperationCosts>),
     /// On the CPU.
     Cpu,
-    /// On the manager's GPU at that place; the CPU does what it fails at.
+    /// On the manager's GPU with this index; the CPU runs what fails there.
     Gpu(usize),
 }
 
 impl<E: Element> ExecutionResult<Tensor<'static, E>> {
-    /// The output of an operator; of several, the first.
+    /// Returns the output of an operator; of several, the first.
     ///
     /// # Panics
     ///

@@ -26,8 +26,8 @@ use crate::store::Costs;
 /// How long a launch may take unless another time is set.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Runs batches where it pays: decides, runs, falls back, learns. Clones share all that
-/// was learned.
+/// Runs batches where it pays: decides, runs, falls back, learns. Clones share everything that was
+/// learned.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -43,30 +43,30 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 pub struct StrategyManager<C, G = NoGpu> {
     pub(super) cpu: Arc<C>,
     pub(super) gpus: Vec<Arc<G>>,
-    /// What is kept of each.
+    /// The state of each GPU.
     pub(super) slots: Vec<Arc<GpuSlot>>,
     pub(super) config: Config,
     pub(super) shared: Arc<Shared>,
 }
 
 impl<C: CpuExecutor> StrategyManager<C, NoGpu> {
-    /// A manager of the CPU's workers alone.
+    /// Creates a manager of the CPU's workers alone.
     pub fn cpu_only(cpu: Arc<C>) -> Self {
         Self::made(cpu)
     }
 }
 
 impl<C: CpuExecutor, G> StrategyManager<C, G> {
-    /// A manager of the CPU's workers and a GPU, which decides for each batch.
+    /// Creates a manager of the CPU's workers and a GPU, which decides for each batch.
     ///
-    /// What it learns is kept in the cost model of this machine
-    /// ([`Costs::open_default`]), unless [`with_costs`](Self::with_costs) gives another.
+    /// The costs that it learns are kept in the cost model of this machine
+    /// ([`Costs::open_default`]), unless [`with_costs`](Self::with_costs) sets another.
     pub fn new(cpu: Arc<C>, gpu: Arc<G>) -> Self {
         Self::made(cpu).with_gpu(gpu)
     }
 
     fn made(cpu: Arc<C>) -> Self {
-        // Not in the first batch's time.
+        // Not during the first batch.
         recorder::prepare();
         publish_if_asked();
         Self {
@@ -88,7 +88,7 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
         }
     }
 
-    /// The same with another GPU beside those that it has.
+    /// Adds another GPU.
     #[must_use]
     pub fn with_gpu(mut self, gpu: Arc<G>) -> Self {
         static MADE: AtomicU64 = AtomicU64::new(0);
@@ -99,21 +99,21 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
         self
     }
 
-    /// The same with that strategy.
+    /// Sets the strategy.
     #[must_use]
     pub fn with_strategy(self, strategy: ExecutionStrategy) -> Self {
         self.set_strategy(strategy);
         self
     }
 
-    /// The same, and Auto minimises that: time unless set.
+    /// Sets what Auto minimises; the default is time.
     #[must_use]
     pub fn with_objective(mut self, objective: Objective) -> Self {
         self.config.objective = objective;
         self
     }
 
-    /// The same with those prices of its devices; unless set, those in the file that
+    /// Sets the prices of its devices; the default is the file that
     /// [`PRICES_VARIABLE`](super::PRICES_VARIABLE) names.
     #[must_use]
     pub fn with_prices(mut self, prices: Arc<Prices>) -> Self {
@@ -121,26 +121,24 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
         self
     }
 
-    /// The same with what the CPU draws, in place of what would be measured. What a GPU
-    /// draws is stated in its [`GpuSpec`].
+    /// States the CPU's power, instead of measuring it. A GPU's power is stated in its [`GpuSpec`].
     #[must_use]
     pub fn with_cpu_power(mut self, power: Power) -> Self {
         self.config.cpu_power = Fact::Known(power);
         self
     }
 
-    /// The same with that meter for joules; unless set, one is started when an objective
-    /// first counts energy.
+    /// Sets the meter for joules; by default one is started when an objective first counts energy.
     ///
-    /// That batch waits while it is measured what the devices draw without work: 0.2 s, or
-    /// a second where a GPU's driver tells. From then on counters are read between batches.
+    /// That batch waits while the idle power of the devices is measured: 0.2 s, or a second if a
+    /// GPU's driver reports power. From then on counters are read between batches.
     #[must_use]
     pub fn with_energy_meter(mut self, meter: Arc<EnergyMeter>) -> Self {
         self.config.meter = Some(meter);
         self
     }
 
-    /// What Auto is to minimise, with the prices where it counts those.
+    /// Returns what Auto minimises, with the prices if it counts them.
     pub(super) fn goal(&self, objective: Objective) -> Result<Goal<'_>, Error> {
         let counts_cost = objective.resource() == Some(Resource::Cost);
         let prices = match &self.config.prices {
@@ -151,53 +149,51 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
         Ok(Goal { objective, prices })
     }
 
-    /// The same with those thresholds for when nothing was measured.
+    /// Sets the thresholds for batches without measurements.
     #[must_use]
     pub fn with_heuristics(mut self, heuristics: ProfilingHeuristics) -> Self {
         self.config.heuristics = heuristics;
         self
     }
 
-    /// The same with that cost model.
+    /// Sets the cost model.
     #[must_use]
     pub fn with_costs(mut self, costs: Arc<Costs>) -> Self {
         self.shared = Shared::new(self.strategy(), OnceLock::from((costs, None)));
         self
     }
 
-    /// The same with that policy for tasks that a GPU fails at.
+    /// Sets the policy for tasks that fail on a GPU.
     #[must_use]
     pub fn with_fallback(mut self, policy: FallbackPolicy) -> Self {
         self.config.policy = policy;
         self
     }
 
-    /// The same with that much time for a launch, none for no limit; 60 s unless
-    /// set. A launch that takes longer is given up.
+    /// Limits the time of a launch, none for no limit; the default is 60 s. A launch that takes
+    /// longer is abandoned.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Option<Duration>) -> Self {
         self.config.timeout = timeout;
         self
     }
 
-    /// The same with that time for which a device that failed is left alone at
-    /// first; one second unless set. It doubles with each failure in a row, up to
-    /// five minutes.
+    /// Sets the first quarantine time of a device that failed; the default is one second. It
+    /// doubles with each consecutive failure, up to five minutes.
     #[must_use]
     pub fn with_back_off(mut self, first: Duration) -> Self {
         self.config.back_off = first;
         self
     }
 
-    /// The same, and Auto uses GPUs even if they are software.
+    /// Lets Auto use software GPUs too.
     #[must_use]
     pub fn allow_software_gpu(mut self) -> Self {
         self.config.allows_software = true;
         self
     }
 
-    /// The same with that description of the GPU that was added last, for executors that
-    /// give none.
+    /// Describes the GPU that was added last, for executors that give no description.
     #[must_use]
     pub fn with_device(mut self, device: GpuSpec) -> Self {
         if let Some(slot) = self.slots.last_mut() {
@@ -206,40 +202,39 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
         self
     }
 
-    /// The strategy that was set.
+    /// Returns the strategy.
     pub fn strategy(&self) -> ExecutionStrategy {
         *locked(&self.shared.strategy)
     }
 
-    /// Sets another strategy for the batches to come, of the clones too.
+    /// Sets another strategy for future batches, also of the clones.
     pub fn set_strategy(&self, strategy: ExecutionStrategy) {
         *locked(&self.shared.strategy) = strategy;
     }
 
-    /// This machine, looked at on the first call: see
-    /// [`HardwareCapabilities::detect`] for what that takes.
+    /// Returns this machine's capabilities, detected on the first call: see
+    /// [`HardwareCapabilities::detect`] for the time that takes.
     pub fn capabilities(&self) -> &HardwareCapabilities {
         let capabilities = &self.shared.capabilities;
         capabilities.get_or_init(HardwareCapabilities::detect)
     }
 
-    /// The workers, and the GPUs in their order.
+    /// Returns the workers, and the GPUs in their order.
     pub(crate) fn devices(&self) -> (&C, impl Iterator<Item = &G>) {
         (&self.cpu, self.gpus.iter().map(|gpu| &**gpu))
     }
 
-    /// The cost model.
+    /// Returns the cost model.
     pub fn costs(&self) -> &Arc<Costs> {
         &self.shared.model(self.gpus.is_empty()).0
     }
 
-    /// What was wrong with the cost model's file, if something was; nothing is
-    /// known then, and everything is learned anew.
+    /// Returns what was wrong with the cost model's file, if anything; the model then starts empty.
     pub fn costs_warning(&self) -> Option<&CostsWarning> {
         self.shared.model(self.gpus.is_empty()).1.as_ref()
     }
 
-    /// What was done so far.
+    /// Returns what was done so far.
     pub fn stats(&self) -> ManagerStats {
         locked(&self.shared.stats).clone()
     }

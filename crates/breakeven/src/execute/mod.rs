@@ -1,4 +1,4 @@
-//! Running a batch where it pays.
+//! Runs a batch where it pays.
 
 mod batch;
 mod bridge;

@@ -1,4 +1,4 @@
-//! What the operator says in the environment: a strategy, and what devices cost.
+//! Reads the operator's environment variables: a strategy, and the prices of devices.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use crate::plan::{ExecutionStrategy, Prices};
 /// The environment variable that overrides Auto: the operator's switch.
 pub const STRATEGY_VARIABLE: &str = "BREAKEVEN_STRATEGY";
 
-/// The strategy that the operator orders by [`STRATEGY_VARIABLE`], or what is
-/// wrong with the order; none where there is none, or `auto`.
+/// Returns the strategy that the operator set by [`STRATEGY_VARIABLE`], or what is wrong with it;
+/// none if it is not set, or `auto`.
 pub fn ordered_strategy() -> Option<Result<ExecutionStrategy, Error>> {
     operator(std::env::var_os(STRATEGY_VARIABLE).as_deref())
 }
 
-/// What the operator asks for; none where nothing, or Auto.
+/// Parses the operator's strategy; none if it is not set, or `auto`.
 fn operator(value: Option<&std::ffi::OsStr>) -> Option<Result<ExecutionStrategy, Error>> {
     let text = value?.to_string_lossy();
     if text.trim().is_empty() {
@@ -25,10 +25,10 @@ fn operator(value: Option<&std::ffi::OsStr>) -> Option<Result<ExecutionStrategy,
     (strategy != Ok(ExecutionStrategy::Auto)).then_some(strategy)
 }
 
-/// The environment variable that names the file of what devices cost.
+/// The environment variable that names the file of prices.
 pub const PRICES_VARIABLE: &str = "BREAKEVEN_PRICES";
 
-/// The prices in the file that [`PRICES_VARIABLE`] names; none where it names none.
+/// Reads the prices in the file that [`PRICES_VARIABLE`] names; none if it names none.
 ///
 /// # Errors
 ///

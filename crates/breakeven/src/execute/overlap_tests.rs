@@ -1,4 +1,4 @@
-//! Batches in pieces that overlap on a GPU: what becomes of errors.
+//! Batches in pieces that overlap on a GPU: the handling of errors.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ const PIECES: usize = 10;
 /// Tasks of a piece.
 const PIECE: usize = 24;
 
-/// What a launch costs, and each phase of a task.
+/// The launch cost, and the time of each phase of a task.
 const LAUNCH: Duration = Duration::from_micros(100);
 const PHASE: Duration = Duration::from_micros(20);
 
@@ -29,7 +29,7 @@ fn workload() -> WorkloadProfile {
     WorkloadProfile::from_task_count(1).with_memory_per_task(8)
 }
 
-/// A manager of a device of that name of which it is known that its three phases overlap.
+/// A manager of a device of that name, whose three phases are known to overlap.
 fn manager(device: &str, script: FaultScript) -> StrategyManager<RayonCpu, Gpu> {
     let name = format!("overlap: {device}");
     let costs = Costs::new();
@@ -73,7 +73,7 @@ fn an_error_in_a_pipeline_costs_its_own_piece_and_every_task_is_done_once() {
         // Its halves are tried again.
         ("refused", Fault::PollError(Refused), 0),
         ("memory", Fault::PollError(OutOfMemory), 0),
-        // The device is left; what was done before is kept.
+        // The device is given up; what was done before is kept.
         ("panic", Fault::PollPanic, half),
         ("lost", Fault::PollError(DeviceLost), half),
     ];

@@ -1,11 +1,11 @@
-//! A part of a batch as a value, for workers that split a batch themselves.
+//! A portion of a batch as a value, for workers that split a batch themselves.
 
 use super::engine::Engine;
 use crate::schedule::Span;
 
-/// A part of a batch that has not been run: split it, or run it. The tasks of
-/// one that is dropped are run in the end by whoever executes the batch.
-#[must_use = "a portion is to be run"]
+/// A portion of a batch that has not been run: split it, or run it. Tasks of a dropped portion are
+/// run in the end by the caller.
+#[must_use = "a portion must be run"]
 pub struct Portion<'r> {
     /// None once it was split or run.
     span: Option<Span>,
@@ -18,13 +18,13 @@ impl<'r> Portion<'r> {
         Self { span, batch }
     }
 
-    /// Tasks in it, never zero.
+    /// Returns its number of tasks, never zero.
     #[expect(clippy::len_without_is_empty, reason = "a portion is never empty")]
     pub fn len(&self) -> usize {
         self.span.as_ref().map_or(0, Span::len)
     }
 
-    /// Its first half and the rest; none where it is a single task.
+    /// Splits it into its first half and the rest; none if it is a single task.
     pub fn halve(mut self) -> (Portion<'r>, Option<Portion<'r>>) {
         let half = self.len() / 2;
         let span = self

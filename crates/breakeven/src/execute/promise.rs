@@ -1,4 +1,4 @@
-//! A batch on its way, as a future of no particular runtime.
+//! A running batch, as a future of no particular runtime.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,9 +18,8 @@ use crate::locked;
 
 type Outcome<T, E> = Result<ExecutionResult<T>, ExecuteError<E>>;
 
-/// A batch that was given to the workers: a future of its result. Dropping it cancels
-/// the batch; what is under way ends within a millisecond, or two tasks where they take
-/// longer.
+/// A batch that was given to the workers: a future of its result. Dropping it cancels the batch;
+/// running tasks end within a millisecond, or two tasks if they take longer.
 #[must_use = "a batch that nobody waits for is cancelled"]
 pub struct Executing<T, E> {
     state: Arc<Mutex<State<T, E>>>,
@@ -33,7 +32,7 @@ struct State<T, E> {
 }
 
 impl<T: Send + 'static, E: Send + 'static> Executing<T, E> {
-    /// Has a worker run the batch, which is to look at the token.
+    /// Starts the batch on a worker; the batch must check the token.
     pub(super) fn start(
         cpu: &dyn CpuExecutor,
         batch: impl FnOnce(&CancelToken) -> Outcome<T, E> + Send + 'static,
@@ -55,7 +54,7 @@ impl<T: Send + 'static, E: Send + 'static> Executing<T, E> {
             let waker = state.waker.take();
             drop(state);
             waker.into_iter().for_each(Waker::wake);
-            // Where the future is gone, this drops what the user's tasks returned.
+            // If the future is gone, this drops what the user's tasks returned.
             let state = Arc::into_inner(promised);
             match state.and_then(|state| locked(&state).outcome.take()) {
                 Some(Ok(result)) => _ = each_dropped(result.outputs),
@@ -67,8 +66,8 @@ impl<T: Send + 'static, E: Send + 'static> Executing<T, E> {
 }
 
 impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
-    /// As [`execute`](Batch::execute), without waiting: the batch is the workers', and what
-    /// is returned is a future of its result. What it works on is its own then.
+    /// As [`execute`](Batch::execute), without waiting: the workers run the batch, and the future
+    /// of its result is returned. It owns its inputs.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -83,13 +82,13 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
     /// # }
     /// ```
     ///
-    /// Several may be in flight, and each has its own outcome: an error of one reaches its own
+    /// Several may be in flight, and each has its own outcome: an error reaches only its own
     /// future.
     ///
     /// # Errors
     ///
-    /// As `execute`; [`ExecuteError::Invalid`] where [`progress`](Batch::progress) was asked
-    /// for, which borrows.
+    /// As `execute`; [`ExecuteError::Invalid`] if [`progress`](Batch::progress) is set, which
+    /// borrows.
     #[doc(alias = "launch_async")]
     pub fn execute_async<A, I, T, E, F>(self, tasks: A, process_fn: F) -> Executing<T, E>
     where
@@ -108,7 +107,7 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
         })
     }
 
-    /// Has a worker run the same batch, of that name.
+    /// Starts the batch, under that name, on a worker.
     pub(super) fn spawned<T, E>(
         self,
         name: String,

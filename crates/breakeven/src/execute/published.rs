@@ -1,4 +1,4 @@
-//! What all managers of this process did, while it is published for `breakeven monitor`.
+//! Counts what all managers of this process did, while it is published for `breakeven monitor`.
 //! While it is not, a batch costs one relaxed load.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -24,17 +24,17 @@ static PUBLISHED: Mutex<Option<Published>> = Mutex::new(None);
 
 /// The counts since publishing began.
 struct Published {
-    /// Tells one publication from those before and after it.
+    /// Distinguishes one publication from earlier and later ones.
     number: u64,
     since: Instant,
     stats: ManagerStats,
     quarantines: BTreeMap<String, u64>,
     operations: BTreeMap<String, OperationFigures>,
-    /// The newest last.
+    /// Newest last.
     decisions: VecDeque<Note>,
 }
 
-/// A batch that has ended, as it is told in a line: the text is made when somebody reads.
+/// A batch that ended; its line of text is made when it is read.
 struct Note {
     at: Instant,
     operation: String,
@@ -48,7 +48,7 @@ struct Note {
     decision: Decision,
 }
 
-/// Begins to count, and gives the number by which [`figures`] finds these counts.
+/// Begins to count, and returns the number by which [`figures`] finds these counts.
 pub(crate) fn begin() -> u64 {
     static BEGUN: Mutex<u64> = Mutex::new(0);
     let mut begun = locked(&BEGUN);
@@ -71,7 +71,7 @@ pub(crate) fn end() {
     *locked(&PUBLISHED) = None;
 }
 
-/// A batch has ended.
+/// Records a batch that ended.
 pub(super) fn batch(ended: &Ended, operation: &str) {
     if IS_ON.load(Ordering::Relaxed)
         && let Some(published) = &mut *locked(&PUBLISHED)
@@ -80,7 +80,7 @@ pub(super) fn batch(ended: &Ended, operation: &str) {
     }
 }
 
-/// A device was put into quarantine in a batch of this operation.
+/// Records that a device was quarantined in a batch of this operation.
 pub(super) fn quarantine(device: &str, operation: &str) {
     if IS_ON.load(Ordering::Relaxed)
         && let Some(published) = &mut *locked(&PUBLISHED)
@@ -91,14 +91,14 @@ pub(super) fn quarantine(device: &str, operation: &str) {
     }
 }
 
-/// The counts of this number; none where they have ended.
+/// Returns the counts of this number; none if they have ended.
 pub(crate) fn figures(number: u64) -> Option<Figures> {
     let published = locked(&PUBLISHED);
     let published = published
         .as_ref()
         .filter(|published| published.number == number)?;
     let now = Instant::now();
-    let told = |note: &Note| DecisionFigures {
+    let figures_of = |note: &Note| DecisionFigures {
         ago_s: now.duration_since(note.at).as_secs_f64(),
         text: shortened(&note.text()).to_owned(),
     };
@@ -110,7 +110,7 @@ pub(crate) fn figures(number: u64) -> Option<Figures> {
         stats: published.stats.clone(),
         quarantines: published.quarantines.clone(),
         operations: published.operations.values().cloned().collect(),
-        decisions: published.decisions.iter().rev().map(told).collect(),
+        decisions: published.decisions.iter().rev().map(figures_of).collect(),
     })
 }
 
@@ -123,7 +123,7 @@ fn executable() -> String {
 }
 
 impl Published {
-    /// The counts of an operation, or of those for which there is no room.
+    /// Returns the counts of an operation, or the shared counts if there is no room.
     fn operation(&mut self, name: &str) -> &mut OperationFigures {
         let operations = &mut self.operations;
         let is_counted = operations.contains_key(name) || operations.len() < MOST_OPERATIONS;
@@ -171,7 +171,7 @@ impl Note {
         }
     }
 
-    /// What ran where, why, predicted and actual, and what failed.
+    /// Describes what ran where, why, predicted and actual, and what failed.
     fn text(&self) -> String {
         let mut text = headline(&self.operation, self.tasks, self.took, self.strategy);
         if !self.is_whole {

@@ -1,10 +1,9 @@
-//! Devices that are left alone for a while after an error that would come again.
+//! Quarantines devices for a while after an error that would recur.
 //!
-//! Per process and device: what one manager learned, all know. Each failure in a
-//! row doubles the time, from one second to five minutes. When it is over, one
-//! execution at a time tries the device with a single task; the others still do
-//! without it. Launches that were under way when a device failed say nothing new:
-//! neither do they fail it once more, nor does one that ends well lift the quarantine.
+//! Per process and device: all managers share the quarantine. Each consecutive failure doubles the
+//! time, from one second to five minutes. When it is over, one execution at a time tries the device
+//! with a single task; other executions still do without it. Launches that were in flight when a
+//! device failed are no new evidence: they neither extend the quarantine nor lift it.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -12,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use crate::locked;
 
-/// How long a device is left alone after its first failure.
+/// Quarantine time after the first failure.
 pub(super) const FIRST_BACK_OFF: Duration = Duration::from_secs(1);
 
-/// How long at most.
+/// Longest quarantine time.
 const LONGEST_BACK_OFF: Duration = Duration::from_secs(300);
 
-/// Names that are kept at most: the one that may be tried soonest is forgotten for a new one.
+/// Most names kept; a new one replaces the one whose quarantine ends soonest.
 const MOST: usize = 256;
 
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +34,7 @@ static ENTRIES: Mutex<BTreeMap<String, Entry>> = Mutex::new(BTreeMap::new());
 /// Whether a device may be used.
 #[derive(Debug)]
 pub(super) enum Admission {
-    /// Nothing is held against it.
+    /// It is not in quarantine.
     Good,
     /// It may be tried with one task.
     OnProbation(Trial),
@@ -43,12 +42,13 @@ pub(super) enum Admission {
     Until(Instant),
 }
 
-/// True where nothing is held against any device.
+/// Returns true if no device is in quarantine.
 pub(super) fn is_empty() -> bool {
     locked(&ENTRIES).is_empty()
 }
 
-/// How the device stands now; where it is to be tried, the trial is the caller's if it `tries`.
+/// Returns whether the device may be used; if it is to be tried, the trial is the caller's if it
+/// `tries`.
 pub(super) fn admission(device: &str, now: Instant, tries: bool) -> Admission {
     match locked(&ENTRIES).get_mut(device) {
         None => Admission::Good,
@@ -64,7 +64,7 @@ pub(super) fn admission(device: &str, now: Instant, tries: bool) -> Admission {
     }
 }
 
-/// A launch that began then failed. True where that is news.
+/// Records that a launch which began then failed. Returns true if that is new evidence.
 pub(super) fn failed(device: &str, first: Duration, began: Instant, now: Instant) -> bool {
     let mut entries = locked(&ENTRIES);
     if entries.len() >= MOST && !entries.contains_key(device) {
@@ -89,7 +89,7 @@ pub(super) fn failed(device: &str, first: Duration, began: Instant, now: Instant
     true
 }
 
-/// A launch that began then was done.
+/// Records that a launch which began then succeeded.
 pub(super) fn works(device: &str, began: Instant) {
     let mut entries = locked(&ENTRIES);
     let entry = entries.get(device);
@@ -98,12 +98,12 @@ pub(super) fn works(device: &str, began: Instant) {
     }
 }
 
-/// One execution's trial of a device. When it is dropped, whatever came of it,
-/// the next execution may try, unless the device failed again.
+/// One execution's trial of a device. When it is dropped, whatever the outcome, the next execution
+/// may try, unless the device failed again.
 #[derive(Debug)]
 pub(super) struct Trial {
     device: String,
-    /// The failure after which the device is tried: another trial is after another failure.
+    /// The failure that the trial follows: another trial follows another failure.
     failed: Instant,
 }
 

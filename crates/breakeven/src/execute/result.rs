@@ -1,4 +1,4 @@
-//! What came of an execution.
+//! The result of an execution.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -8,54 +8,54 @@ use serde::Serialize;
 use crate::error::{DeviceError, Error};
 use crate::plan::{Decision, ExecutionStrategy};
 
-/// All outputs of a batch, and how they came about.
+/// All outputs of a batch, and how they were computed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ExecutionResult<T> {
     /// One per task, in the order of the tasks.
     pub outputs: Vec<T>,
-    /// What it amounted to: where tasks really ran, with the shares that the
-    /// devices really did.
+    /// The strategy that the execution amounted to: where tasks actually ran, with the actual
+    /// shares.
     pub strategy_used: ExecutionStrategy,
     /// From the call to the last output.
     pub execution_time: Duration,
-    /// True where the CPU did tasks that the GPU was to do and failed at.
+    /// True if tasks fell back from a GPU to the CPU.
     pub fallback_occurred: bool,
-    /// What the device reported, the first sixteen.
+    /// The first sixteen errors of devices.
     pub errors: Vec<DeviceError>,
-    /// What the CPU did.
+    /// The CPU's share.
     pub cpu: Share,
-    /// What the GPUs did together.
+    /// The GPUs' share together.
     pub gpu: Share,
-    /// What each GPU did; none of them where none was to take part.
+    /// The share of each GPU; empty if none was to take part.
     pub gpus: Vec<DeviceShare>,
     /// GPUs that could not be used, and why.
     pub left_out: Vec<LeftOut>,
-    /// What the GPUs failed at.
+    /// The tasks that failed on GPUs.
     pub fallback: Fallback,
-    /// Outputs of the GPU that were held against the CPU's function.
+    /// Outputs of the GPU that were compared with the CPU's function.
     pub checked: usize,
-    /// Tasks that the CPU took back from launches which had taken longer than it
-    /// needed for them, when all else was done. No fallback: nothing failed.
+    /// Tasks that the CPU took back from launches that were overdue, when all other work was done.
+    /// Not a fallback: nothing failed.
     pub recalled: usize,
     /// The operation's name.
     pub operation: String,
-    /// Tasks of the batch, or items of the operator's.
+    /// Tasks of the batch, or items of the operator.
     pub tasks: usize,
-    /// What was decided before, and why.
+    /// The decision and its reasons.
     pub decision: Box<Decision>,
 }
 
-/// What one GPU did, and what it failed at.
+/// The share of one GPU, and its failures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DeviceShare {
     /// Its name.
     pub device: String,
-    /// What it did.
+    /// Its share.
     pub share: Share,
-    /// Tasks that the CPU did in its place.
+    /// Tasks that fell back from it to the CPU.
     pub fallback_tasks: usize,
-    /// What it reported, as far as that is among the first sixteen of the batch.
+    /// Its errors, if among the first sixteen of the batch.
     pub errors: Vec<DeviceError>,
 }
 
@@ -64,19 +64,19 @@ pub struct DeviceShare {
 pub struct LeftOut {
     /// Its name.
     pub device: String,
-    /// Why: it is in quarantine, say, and until when.
+    /// Why: for example, in quarantine and until when.
     pub why: DeviceError,
 }
 
-/// What one side did.
+/// What one side ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Share {
-    /// Tasks whose outputs are its. An item of a chain that runs in parts counts once for
-    /// each of its stages.
+    /// Tasks whose outputs it computed. An item of a chain that runs in groups of stages counts
+    /// once for each stage.
     pub tasks: usize,
-    /// Spans: pieces of work of a CPU worker, launches of a GPU.
+    /// Spans of a CPU worker, or launches of a GPU.
     pub spans: usize,
-    /// Time at work: summed over the workers of a CPU.
+    /// Busy time; for a CPU, summed over its workers.
     pub busy: Duration,
 }
 
@@ -87,7 +87,7 @@ impl Share {
         self.busy += busy;
     }
 
-    /// What two sides, or one twice, did together.
+    /// Adds two shares.
     pub(super) fn plus(self, other: Self) -> Self {
         Self {
             tasks: self.tasks + other.tasks,
@@ -97,34 +97,34 @@ impl Share {
     }
 }
 
-/// What the GPUs failed at and the CPU did.
+/// The tasks that failed on GPUs and fell back to the CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Fallback {
-    /// Tasks that the CPU did in the GPU's place.
+    /// Tasks that fell back to the CPU.
     pub tasks: usize,
-    /// Launches that failed: for good, or for lack of memory.
+    /// Launches that failed, permanently or for lack of memory.
     pub failed_spans: usize,
-    /// From the first error to the CPU's first task in the GPU's place.
+    /// Time from the first error to the CPU's first task that fell back.
     pub delay: Option<Duration>,
-    /// Tasks that fitted one launch, after memory had not sufficed for more.
+    /// Tasks that fitted one launch after a larger one ran out of memory.
     pub fits: Option<usize>,
 }
 
 impl<T> ExecutionResult<T> {
-    /// Where a profile has this execution: `cpu`, a GPU's name, or several with `+`
-    /// between them, by where its tasks ran.
+    /// Returns the name of its devices in a profile: `cpu`, a GPU's name, or several joined with
+    /// `+`, by where its tasks ran.
     pub fn ran_on(&self) -> String {
         let gpus = self.gpus.iter().filter(|gpu| gpu.share.tasks > 0);
         ran_on(self.cpu.tasks > 0, gpus.map(|gpu| gpu.device.as_str())).into_owned()
     }
 
-    /// The outputs, and all else that is known of the execution.
+    /// Returns the outputs, and everything else known about the execution.
     pub fn into_outputs(mut self) -> (Vec<T>, ExecutionResult<()>) {
         let outputs = std::mem::take(&mut self.outputs);
         (outputs, self.with_outputs(Vec::new()))
     }
 
-    /// The same of other outputs.
+    /// Replaces the outputs.
     pub(super) fn with_outputs<U>(self, outputs: Vec<U>) -> ExecutionResult<U> {
         ExecutionResult {
             outputs,
@@ -145,14 +145,14 @@ impl<T> ExecutionResult<T> {
         }
     }
 
-    /// Part of the tasks that fell back, 0 to 1.
+    /// Returns the fraction of the tasks that fell back, 0 to 1.
     pub fn fallback_part(&self) -> f64 {
         let done = self.cpu.tasks + self.gpu.tasks;
         self.fallback.tasks as f64 / done.max(1) as f64
     }
 }
 
-/// The devices that tasks ran on, in a word; `cpu` for none.
+/// Names the devices that tasks ran on; `cpu` for none.
 pub(super) fn ran_on<'g>(on_cpu: bool, gpus: impl Iterator<Item = &'g str>) -> Cow<'g, str> {
     let mut devices = on_cpu.then_some("cpu").into_iter().chain(gpus);
     let first = devices.next().unwrap_or("cpu");
@@ -172,15 +172,15 @@ pub enum TaskError<E> {
     /// Its function panicked, or its output when that was dropped, with this message.
     #[error("panicked: {0}")]
     Panicked(String),
-    /// Its function, which does several tasks a call, gave too many or too few outputs.
+    /// Its function, which runs several tasks a call, returned too many or too few outputs.
     #[error("{found} outputs of {tasks} tasks")]
     WrongCount {
-        /// Outputs that it gave.
+        /// Outputs that it returned.
         found: usize,
-        /// Tasks that it was given.
+        /// Tasks that it got.
         tasks: usize,
     },
-    /// It was not run any more.
+    /// It was not run.
     #[error("not run: {0}")]
     NotRun(Stop),
 }
@@ -203,10 +203,10 @@ pub enum Stop {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ExecuteError<E> {
-    /// A task failed; of those that did, the first in the batch.
+    /// A task failed; of several, the first in the batch.
     #[error("task {index}: {error}")]
     Task {
-        /// Its place in the batch.
+        /// Its index in the batch.
         index: usize,
         /// How it failed.
         #[source]
@@ -215,10 +215,10 @@ pub enum ExecuteError<E> {
     /// The device failed, and the policy does not let the CPU take over (any more).
     #[error("{error}; the fallback policy does not let the CPU do {fallen} of {tasks} tasks")]
     Device {
-        /// The error that was one too many.
+        /// The error that exceeded the policy.
         #[source]
         error: DeviceError,
-        /// Tasks that had fallen back, with those of this error.
+        /// Tasks that had fallen back, including those of this error.
         fallen: usize,
         /// Tasks in the batch.
         tasks: usize,
@@ -233,7 +233,7 @@ pub enum ExecuteError<E> {
         /// Tasks in the batch.
         tasks: usize,
     },
-    /// What was asked for cannot be done.
+    /// The request is invalid.
     #[error("{0}")]
     Invalid(#[from] Error),
 }

@@ -1,4 +1,4 @@
-//! The way of a batch: decide, run, learn, record. Without the types of its tasks.
+//! Runs a batch: decides, runs, learns, records. Without the types of its tasks.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime};
@@ -24,18 +24,17 @@ use crate::plan::{Learned, Order, Tuning};
 use crate::schedule::{GpuTurn, LONGEST_CALL, Schedule, Setup, Standing, until_look};
 use crate::store::saver;
 
-/// For how long a worker that waits for a device sleeps between two looks for work of
-/// its pool.
+/// How long a worker that waits for a device sleeps between two checks for work of its pool.
 const SHORTEST_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(1);
 
-/// Batches on one worker's stack, each waiting for its device, that the worker takes
-/// from its pool at once; beyond, it does so only where nothing happened for a while.
+/// Batches on one worker's stack, each waiting for its device, up to which the worker takes more
+/// work from its pool at once; beyond, only after a while without progress.
 const MANY_WAITS: u32 = 8;
 const PATIENCE: Duration = Duration::from_millis(5);
 
 thread_local! {
-    /// Batches that this thread waits for, one inside another.
+    /// Batches that this thread waits for, nested.
     static WAITS: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
@@ -48,7 +47,7 @@ pub(super) struct Request<'r> {
     pub(super) policy: FallbackPolicy,
     pub(super) timeout: Option<Duration>,
     pub(super) check: Check,
-    /// Every task has a result of its own.
+    /// Every task has its own result.
     pub(super) each: bool,
 }
 
@@ -66,7 +65,7 @@ impl Request<'_> {
         let mut schedule = self.schedule(&start);
         schedule.most_of_worker = self.cpu.most_tasks();
         let drives = start.decision.orders.use_gpus();
-        // Why no GPU can be used although some were asked for.
+        // Why no GPU can be used although one was requested.
         let why = |left_out: &LeftOut| left_out.why.clone();
         let promised = start.decision.strategy.shares(tasks).0;
         let is_refused = promised > 0 && start.usable.is_empty();
@@ -151,7 +150,7 @@ impl Request<'_> {
 
     fn schedule(&self, start: &Start) -> Schedule {
         let tasks = self.question.workload.task_count;
-        // In parts, outputs that could stay on the device would come to the host.
+        // In pieces, outputs that could stay on the device would come to the host.
         let mut lanes = self.question.lanes.iter();
         let is_watched = self.watch.sees_parts() && !lanes.any(|lane| lane.keeps_outputs());
         let size = (tasks, self.question.workers);
@@ -170,7 +169,7 @@ impl Request<'_> {
         })
     }
 
-    /// All of it on the workers, without a look at a clock or a schedule between.
+    /// Runs everything on the workers, without a clock or a schedule in between.
     fn run_straight(&self, engine: &Engine<'_>) {
         let all = engine.shared().schedule.take_any();
         if let Some(all) = all {
@@ -178,8 +177,8 @@ impl Request<'_> {
         }
     }
 
-    /// All of it as one span, which is shared out inside; where it may be stopped or is
-    /// told how far it came, piece by piece, with a look between two.
+    /// Runs everything as one span, which is divided internally; if it may be stopped or reports
+    /// progress, piece by piece with checks in between.
     fn run_whole(&self, engine: &Engine<'_>) {
         let mut left = engine.shared().schedule.take_any();
         let mut items = if self.watch.is_set() { 1 } else { usize::MAX };
@@ -197,7 +196,7 @@ impl Request<'_> {
         left.into_iter().for_each(|left| engine.give_back(left));
     }
 
-    /// All of it on the workers, with looks.
+    /// Runs everything on the workers, with checks.
     fn run_watched(&self, engine: &Engine<'_>) {
         if engine.tasks > 0 {
             let leaf = || engine.leaf();
@@ -210,8 +209,8 @@ impl Request<'_> {
         }
     }
 
-    /// What is left when all have stopped: spans that were given back at the
-    /// very end, or that an executor lost.
+    /// Runs what remains when all threads have stopped: spans that were given back at the very end,
+    /// or that an executor lost.
     fn finish(&self, engine: &Engine<'_>) {
         let is_left = || {
             let mut shared = engine.shared();
@@ -227,14 +226,14 @@ impl Request<'_> {
         }
     }
 
-    /// Runs the GPUs' drivers beside the workers. The first GPU is driven by the calling
-    /// thread, unless that is a worker of a pool: it would be missing there.
+    /// Runs the GPUs' drivers beside the workers. The calling thread drives the first GPU, unless
+    /// it is a worker of a pool, where it would be missing.
     fn drive(&self, engine: &Engine<'_>, start: &Start) {
         let slot = |index: usize| &*self.question.slots[start.usable[index]];
         let standing = |index: usize, standing, began, error: Option<&DeviceError>| {
             self.note_standing(slot(index), standing, began, error);
         };
-        // Before the workers begin: they leave the GPUs what those take first.
+        // Before the workers begin: they leave the GPUs their first tasks.
         let first = |index| Some(engine.shared().schedule.gpu_turn(index, 0.0));
         let firsts = (0..engine.lanes.len()).map(first).map(Mutex::new);
         let firsts: Vec<Mutex<Option<GpuTurn>>> = firsts.collect();
@@ -279,8 +278,8 @@ impl Request<'_> {
         });
     }
 
-    /// Does other work of the calling worker's pool meanwhile: it must not sleep, since
-    /// what a device asks of the pool may have nobody else.
+    /// Runs other work of the calling worker's pool meanwhile. It must not sleep: it may be the
+    /// only worker for what a device asks of the pool.
     fn help_while(&self, is_open: impl Fn() -> bool) {
         let waits = WAITS.get();
         WAITS.set(waits + 1);
@@ -299,7 +298,7 @@ impl Request<'_> {
         WAITS.set(waits);
     }
 
-    /// Tells others of a device that failed or works again.
+    /// Records that a device failed or works again.
     fn note_standing(
         &self,
         slot: &GpuSlot,
@@ -324,7 +323,7 @@ impl Request<'_> {
         if quarantine::failed(&key, back_off, began, Instant::now()) {
             record::tell_quarantine(&slot.known().name, question.operation, question.shared);
             if let Some(error) = error {
-                log::warn!("{key} is left alone for a while: {error}");
+                log::warn!("{key} is quarantined for a while: {error}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What a manager was told, and what it shares with its clones.
+//! The settings of a manager, and what it shares with its clones.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ use crate::hardware::{Fact, HardwareCapabilities};
 use crate::plan::{ExecutionStrategy, Objective, Power, Prices, ProfilingHeuristics};
 use crate::store::{Costs, saver};
 
-/// What a manager was told.
+/// The settings of a manager.
 #[derive(Debug, Clone)]
 pub(super) struct Config {
     pub(super) heuristics: ProfilingHeuristics,
@@ -28,9 +28,9 @@ pub(super) struct Config {
     pub(super) allows_software: bool,
     pub(super) objective: Objective,
     pub(super) prices: Option<Arc<Prices>>,
-    /// What joules are measured by.
+    /// The meter for joules.
     pub(super) meter: Option<Arc<EnergyMeter>>,
-    /// What the CPU draws, as somebody states it.
+    /// The stated power of the CPU.
     pub(super) cpu_power: Fact<Power>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Shared {
     pub(super) stats: Mutex<ManagerStats>,
     pub(super) capabilities: OnceLock<HardwareCapabilities>,
     chains: AtomicU64,
-    /// What is measured of energy, once an objective counts it.
+    /// Energy measurements, once an objective counts energy.
     energy: OnceLock<DeviceEnergy>,
     /// The operator's prices.
     prices: OnceLock<Result<Option<Prices>, Error>>,
@@ -52,17 +52,17 @@ pub(super) struct Shared {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ManagerStats {
-    /// Batches, those included that failed or were stopped.
+    /// Batches, including those that failed or were stopped.
     pub batches: u64,
-    /// Tasks that each device did; the CPU is `cpu`.
+    /// Tasks of each device; the CPU is `cpu`.
     pub tasks: BTreeMap<String, u64>,
-    /// Tasks that the CPU did in a GPU's place.
+    /// Tasks that fell back from a GPU to the CPU.
     pub fallback_tasks: u64,
     /// Device errors, by their kind.
     pub device_errors: BTreeMap<String, u64>,
-    /// Tasks that were taken back from launches that lasted too long.
+    /// Tasks that were taken back from overdue launches.
     pub recalled_tasks: u64,
-    /// Times that a device was put into quarantine.
+    /// Times that a device was quarantined.
     pub quarantines: u64,
 }
 
@@ -82,32 +82,32 @@ impl Shared {
         })
     }
 
-    /// Numbers the chains that are run.
+    /// Numbers the chain runs.
     pub(super) fn chain_number(&self, is_run: bool) -> u64 {
         self.chains.fetch_add(is_run.into(), Ordering::Relaxed)
     }
 
-    /// What is measured of energy, by this meter or by one of its own: the first call waits
-    /// while idle power is measured.
+    /// Returns the energy measurements, by this meter or a new one: the first call waits while idle
+    /// power is measured.
     pub(super) fn energy(&self, meter: Option<&Arc<EnergyMeter>>) -> &DeviceEnergy {
         let own = || Arc::new(EnergyMeter::start());
         let start = || DeviceEnergy::start(meter.cloned().unwrap_or_else(own));
         self.energy.get_or_init(start)
     }
 
-    /// What is measured of energy; none before an objective counted it.
+    /// Returns the energy measurements; none before an objective counted energy.
     pub(super) fn measured_energy(&self) -> Option<&DeviceEnergy> {
         self.energy.get()
     }
 
-    /// The operator's prices, or what is wrong with their file; none where there are none.
+    /// Returns the operator's prices, or what is wrong with their file; none if there are none.
     pub(super) fn prices(&self) -> Result<Option<&Prices>, Error> {
         let read = self.prices.get_or_init(ordered_prices);
         read.as_ref().map(Option::as_ref).map_err(Clone::clone)
     }
 
-    /// Where what is measured is kept: where there is a choice, or where somebody gave a
-    /// cost model to keep it in.
+    /// Returns where measurements are kept: if there is a choice of devices, or a cost model was
+    /// given.
     pub(super) fn costs(&self, cpu_only: bool) -> Option<&Arc<Costs>> {
         let keeps = !cpu_only || self.costs.get().is_some();
         keeps.then(|| &self.model(cpu_only).0)
@@ -115,7 +115,7 @@ impl Shared {
 
     pub(super) fn model(&self, cpu_only: bool) -> &Model {
         self.costs.get_or_init(|| {
-            // Without a GPU nothing is decided, so nothing need be kept.
+            // Without a GPU nothing is decided, so nothing needs to be kept.
             if cpu_only {
                 return (Arc::new(Costs::new()), None);
             }
@@ -129,7 +129,7 @@ impl Shared {
 }
 
 impl ManagerStats {
-    /// Counts a batch that has ended; tasks of at most so many devices apart.
+    /// Counts a batch that ended; up to `most_devices` devices are counted separately.
     pub(super) fn count(&mut self, ended: &Ended, most_devices: usize) {
         self.batches += 1;
         self.recalled_tasks += ended.recalled as u64;
@@ -141,7 +141,7 @@ impl ManagerStats {
     }
 }
 
-/// Keeps what was learned.
+/// Saves what was learned.
 impl Drop for Shared {
     fn drop(&mut self) {
         if let Some((costs, _)) = self.costs.get() {

@@ -1,4 +1,4 @@
-//! What a manager keeps of one GPU.
+//! What a manager keeps about one GPU.
 
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -10,25 +10,25 @@ use crate::hardware::Fact;
 use crate::locked;
 use crate::plan::GpuSpec;
 
-/// For how long the memory in use on a GPU is believed.
+/// How long a reading of a GPU's used memory is valid.
 const MEMORY_KNOWN_FOR: Duration = Duration::from_millis(100);
 
-/// What a manager keeps of one GPU.
+/// What a manager keeps about one GPU.
 #[derive(Debug, Default)]
 pub(super) struct GpuSlot {
     described: Option<GpuSpec>,
-    /// The device as its executor told of it.
+    /// The device as its executor described it.
     seen: OnceLock<GpuSpec>,
     memory_used: Mutex<Option<(Instant, Fact<u64>)>>,
     pub(super) drivers: Drivers,
-    /// What a GPU without a name goes by in quarantine: nobody else's.
+    /// The unique quarantine name of a GPU without a name.
     nameless: String,
-    /// The process that it was made in, which has the threads that serve the device.
+    /// The process that created it, which has the threads that serve the device.
     pub(super) process: u32,
 }
 
 impl GpuSlot {
-    /// One that goes by that name in quarantine where its device has none.
+    /// Creates the slot; `nameless` is its quarantine name if its device has none.
     pub(super) fn new(nameless: String, described: Option<GpuSpec>) -> Self {
         Self {
             described,
@@ -38,12 +38,12 @@ impl GpuSlot {
         }
     }
 
-    /// The same GPU, described.
+    /// Returns the slot with a description of its GPU.
     pub(super) fn described_as(&self, device: GpuSpec) -> Self {
         Self::new(self.nameless.clone(), Some(device))
     }
 
-    /// What is known of the device.
+    /// Returns what is known about the device.
     pub(super) fn known(&self) -> GpuSpec {
         self.spec()
             .cloned()
@@ -54,25 +54,25 @@ impl GpuSlot {
         self.seen.get().or(self.described.as_ref())
     }
 
-    /// Keeps what the executor says of its device.
+    /// Keeps the executor's description of its device.
     pub(super) fn saw(&self, device: &GpuSpec) {
         self.seen.get_or_init(|| device.clone());
     }
 
-    /// The [`keys`](Self::keys) of it, while anything at all is in quarantine.
+    /// Returns its [`keys`](Self::keys), if any device is in quarantine.
     pub(super) fn suspects(&self, operation: &str) -> impl Iterator<Item = String> {
         let keys = (!quarantine::is_empty()).then(|| self.keys(operation));
         keys.into_iter().flatten()
     }
 
-    /// What it goes by in quarantine: its name, by which all managers of the process
-    /// know it, or a name that only this manager has; and the same for one operation.
+    /// Returns its quarantine names: the device's, by which all managers of the process know it, or
+    /// a name of this manager only; and the same for one operation.
     pub(super) fn keys(&self, operation: &str) -> [String; 2] {
         let device = self.spec().map_or(&self.nameless, |spec| &spec.name);
         [device.clone(), format!("{device}: {operation}")]
     }
 
-    /// Memory in use: asked ten times a second at most.
+    /// Returns the memory in use, queried at most ten times a second.
     pub(super) fn memory_used(
         &self,
         ask: impl FnOnce() -> Result<Fact<u64>, DeviceError>,

@@ -1,17 +1,17 @@
-//! Where outputs go: one slot per task, or a row of them, written in any order by whoever
-//! holds the task's span, without a lock.
+//! Where outputs go: one slot per task, or a row of them, written in any order by the owner of the
+//! task's span, without a lock.
 //!
 //! Unsafe code, which rests on three things:
 //!
-//! 1. A span is unique (`schedule/span.rs`): while somebody holds one, nobody else can
-//!    reach its slots, for every way to a slot needs the span.
-//! 2. A slot counts as written only once its span is in `written`, and a span
-//!    goes there by being consumed, after all its slots were written. What a
-//!    writer wrote and did not finish, it drops itself.
-//! 3. `into_outputs` gives the outputs out only if `written` covers every task
-//!    exactly once; otherwise their outputs are dropped with the slots.
+//! 1. A span is unique (`schedule/span.rs`): every access to a slot needs its span, so only the
+//! owner of the span can reach it.
+//! 2. A slot counts as written only once its span is in `written`. A span gets there by being
+//! consumed, after all its slots were written. A writer that does not finish drops what it wrote.
+//! 3. `into_outputs` returns the outputs only if `written` covers every task exactly once;
+//! otherwise their outputs are dropped with the slots.
 //!
-//! Outputs are dropped one by one: one that panics costs no other, and the first panic is kept.
+//! Outputs are dropped one by one: a panic does not affect the remaining ones, and the first panic
+//! is kept.
 
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::Range;
@@ -26,24 +26,24 @@ use super::work::dropped;
 use crate::locked;
 use crate::schedule::Span;
 
-/// The outputs of a batch that is being run.
+/// The outputs of a running batch.
 pub(super) struct Slots<T> {
     /// Start of an allocation of `tasks · width` slots, made and freed as a `Vec`.
     first: NonNull<MaybeUninit<T>>,
     tasks: usize,
-    /// Slots of a task.
+    /// Slots per task.
     width: usize,
     capacity: usize,
     /// Spans whose slots are all written.
     written: Mutex<SmallVec<[Range<usize>; 2]>>,
-    /// The first output that panicked when it was dropped, and what it said.
+    /// The first output that panicked when it was dropped, and its message.
     panicked: Mutex<Option<(usize, String)>>,
 }
 
 /// All outputs, or the panic of one that was dropped.
 type Outputs<T> = Result<Vec<T>, Option<(usize, String)>>;
 
-/// The task that failed and its place, and the outputs.
+/// The task that failed with its index, and the outputs.
 pub(super) type Parts<T, E> = (Option<(usize, TaskError<E>)>, Outputs<T>);
 
 // SAFETY: the slots own their values; a value moves to another thread only if
@@ -54,7 +54,7 @@ unsafe impl<T: Send> Send for Slots<T> {}
 unsafe impl<T: Send> Sync for Slots<T> {}
 
 impl<T> Slots<T> {
-    /// Room for the outputs of `tasks` tasks; none where memory does not suffice.
+    /// Allocates room for the outputs of `tasks` tasks; none if memory does not suffice.
     pub(super) fn new(tasks: usize) -> Option<Self> {
         let mut slots: Vec<T> = Vec::new();
         slots.try_reserve_exact(tasks).ok()?;
@@ -88,7 +88,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// The outputs in the order of the tasks. If one is missing, all are dropped.
+    /// Returns the outputs in the order of the tasks. If one is missing, all are dropped.
     pub(super) fn into_outputs(mut self) -> Outputs<T> {
         let mut spans = locked(&self.written);
         spans.sort_unstable_by_key(|span| span.start);
@@ -100,7 +100,7 @@ impl<T> Slots<T> {
             return Err(locked(&self.panicked).take());
         }
         let this = ManuallyDrop::new(self);
-        // It has memory of its own where a batch had many spans.
+        // It has its own memory if a batch had many spans.
         drop(std::mem::take(&mut *locked(&this.written)));
         let first = this.first.as_ptr().cast::<T>();
         // SAFETY: the allocation came from a vector of this capacity whose
@@ -121,7 +121,7 @@ impl<T> Slots<T> {
     ///
     /// # Safety
     ///
-    /// They are written, nobody else can reach them, and nobody drops them again.
+    /// They are written, nothing else can reach them, and they are dropped only once.
     unsafe fn drop_outputs(&self, tasks: Range<usize>) {
         for index in tasks.start * self.width..tasks.end * self.width {
             // SAFETY: the slot is inside the allocation and written, by the caller's word.
@@ -134,7 +134,7 @@ impl<T> Slots<T> {
 }
 
 impl<T: Pod> Slots<T> {
-    /// Room for `tasks` rows of `width` zeros each.
+    /// Allocates `tasks` rows of `width` zeros each.
     pub(super) fn rows(tasks: usize, width: usize) -> Option<Self> {
         let zeros = bytemuck::try_zeroed_slice_box(tasks.checked_mul(width)?).ok()?;
         Some(Self::of(zeros.into_vec(), tasks, width))
@@ -163,7 +163,7 @@ pub(super) struct Writer<'s, T> {
 }
 
 impl<T: Pod> Writer<'_, T> {
-    /// The rows of all tasks of the span, which count as written from now on.
+    /// Returns the rows of all tasks of the span, which count as written from now on.
     pub(super) fn rows(&mut self) -> &mut [T] {
         let (tasks, width) = (self.room, self.slots.width);
         self.written = tasks;
@@ -175,13 +175,14 @@ impl<T: Pod> Writer<'_, T> {
 }
 
 impl<T> Writer<'_, T> {
-    /// The index of the next task.
+    /// Returns the index of the next task.
     #[inline]
     pub(super) fn next(&self) -> usize {
         self.span.as_ref().map_or(0, |span| span.range().start) + self.written
     }
 
-    /// Writes the outputs of the next tasks, until `make` fails or has none, which is false.
+    /// Writes the outputs of the next tasks, until `make` fails or returns none; then returns
+    /// false.
     ///
     /// # Panics
     ///
@@ -225,8 +226,8 @@ impl<T> Writer<'_, T> {
         self.written += 1;
     }
 
-    /// Notes that the tasks so far have their outputs; the span of the others, if there
-    /// are any.
+    /// Records that the tasks so far have their outputs; returns the span of the remaining tasks,
+    /// if any.
     pub(super) fn finish(mut self) -> Option<Span> {
         let span = self
             .span

@@ -1,4 +1,4 @@
-//! How a batch begins: what is decided, and which devices may be used.
+//! The begin of a batch: the decision, and the usable devices.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,23 +20,23 @@ use crate::plan::{
 };
 use crate::schedule::GpuSetup;
 
-/// Launches of one batch that are in flight on a device at the most.
+/// Most launches of one batch in flight on a device.
 const MOST_DEPTH: usize = 16;
 
-/// What is known of a batch that was not measured.
+/// What is known about a batch that was not measured.
 pub(super) enum Stated {
-    /// Its work: the machine's peaks say what that takes.
+    /// Its work, from which the machine's peaks predict the time.
     Work(StatedWork),
-    /// What it takes on the devices that are asked, by what its stages do.
+    /// Its time on the devices, from the costs of its stages.
     Costs(OperationCosts),
 }
 
-/// What a batch is decided by.
+/// The inputs of a batch's decision.
 pub(super) struct Question<'q> {
     pub(super) config: &'q Config,
     pub(super) shared: &'q Shared,
     pub(super) slots: &'q [Arc<GpuSlot>],
-    /// The GPUs as this batch's types have them; none for a decision without tasks.
+    /// The GPUs for this batch's types; none for a decision without tasks.
     pub(super) lanes: &'q [&'q dyn Lane],
     pub(super) operation: &'q str,
     pub(super) workload: WorkloadProfile,
@@ -45,21 +45,20 @@ pub(super) struct Question<'q> {
     /// What Auto minimises.
     pub(super) goal: Goal<'q>,
     pub(super) workers: usize,
-    /// What is stated of the batch's work.
+    /// What is stated about the batch's work.
     pub(super) stated: Option<Stated>,
-    /// What the cost model calls it: not the operation where moving the data is no part
-    /// of it.
+    /// Its name in the cost model: not the operation's if transfers are excluded.
     pub(super) known_as: Cow<'q, str>,
     /// Devices whose quarantine is over may be tried.
     pub(super) tries: bool,
 }
 
-/// How a batch begins.
+/// The begin of a batch.
 pub(super) struct Start {
     pub(super) decision: Box<Decision>,
     pub(super) costs: OperationCosts,
-    /// The GPUs that may be used, by their places in the manager's list, in the order
-    /// of the decision's machine.
+    /// The usable GPUs, by their index in the manager's list, in the order of the decision's
+    /// machine.
     pub(super) usable: Vec<usize>,
     pub(super) names: Vec<String>,
     pub(super) gpus: Vec<GpuSetup>,
@@ -69,8 +68,8 @@ pub(super) struct Start {
     pub(super) trials: Vec<Trial>,
 }
 
-/// The GPUs that may have a part, by their places in the manager's list: what is known of
-/// each, and what it says of itself.
+/// The candidate GPUs, by their index in the manager's list: what is known about each, and its own
+/// description.
 type Candidates = (Vec<(usize, GpuSetup)>, Vec<GpuSpec>);
 
 impl Question<'_> {
@@ -84,8 +83,8 @@ impl Question<'_> {
             None => OperationCosts::default(),
         };
         let tuning = Tuning::USUAL;
-        let told = |gpu: &GpuSpec| Some(gpu.launch.get()?.as_nanos() as f64);
-        let costs = costs.told(gpus.iter().map(told));
+        let reported = |gpu: &GpuSpec| Some(gpu.launch.get()?.as_nanos() as f64);
+        let costs = costs.with_reported_launches(gpus.iter().map(reported));
         let costs = match &self.stated {
             Some(Stated::Costs(stated)) => costs.or(stated),
             Some(Stated::Work(work)) if !self.slots.is_empty() => {
@@ -104,7 +103,8 @@ impl Question<'_> {
             gpus,
         };
         let (strategy, basis) = match self.basis {
-            // The GPU that the inputs are on cannot be used: as if there were none.
+            // The GPU that holds the inputs cannot be used: decide as if the inputs were on the
+            // host.
             Basis::Resident if candidates.is_empty() => (ExecutionStrategy::Auto, Basis::Program),
             basis => (self.strategy, basis),
         };
@@ -158,8 +158,8 @@ impl Question<'_> {
         })
     }
 
-    /// Fills in what the devices draw, where energy counts and nobody states it. The devices
-    /// whose power at this operation is still to be measured.
+    /// Fills in the devices' power, if energy counts and it is not stated. Returns the devices
+    /// whose power during this operation is not measured yet.
     fn measure_power(
         &self,
         machine: &mut Machine,
@@ -174,8 +174,8 @@ impl Question<'_> {
         energy::fill(machine, costs, &shared.capabilities, energy_of)
     }
 
-    /// The GPUs that may be used, software only where somebody asks for it; those that do not
-    /// answer are left out. A batch that is the CPU's asks nothing.
+    /// Returns the usable GPUs, software only on request; GPUs that do not answer are left out. A
+    /// batch for the CPU queries none.
     fn candidates(&self, trials: &mut Vec<Trial>, left_out: &mut Vec<LeftOut>) -> Candidates {
         let takes_software =
             self.strategy != ExecutionStrategy::Auto || self.config.allows_software;
@@ -197,8 +197,8 @@ impl Question<'_> {
         found
     }
 
-    /// A GPU, unless it is in quarantine or does not answer. The quarantine is looked at
-    /// first: who is in it may hang.
+    /// Returns a GPU, unless it is in quarantine or does not answer. The quarantine is checked
+    /// first, because a device in it may hang.
     fn candidate(
         &self,
         index: usize,
@@ -248,7 +248,7 @@ impl Question<'_> {
         Ok((gpu, spec))
     }
 
-    /// Memory that a task takes on a device.
+    /// Returns the memory of a task on a device.
     fn task_bytes(&self, index: usize) -> u64 {
         let lane = self.lanes.get(index);
         let bytes = lane.and_then(|lane| caught(|| Ok(lane.batch_bytes())).ok().flatten());
@@ -258,8 +258,8 @@ impl Question<'_> {
     }
 }
 
-/// Most tasks in a launch, each of so many bytes: as many as fit the free memory
-/// with all launches in flight, or as were seen to fit.
+/// Returns the most tasks in a launch: as many as fit the free memory with all launches in flight,
+/// or as were observed to fit.
 fn fits(spec: &GpuSpec, depth: usize, task_bytes: u64, seen: Option<u64>) -> usize {
     let free = spec.free_bytes();
     let at_once = free.map(|free| free / depth as u64 / task_bytes.max(1));
@@ -269,7 +269,7 @@ fn fits(spec: &GpuSpec, depth: usize, task_bytes: u64, seen: Option<u64>) -> usi
     })
 }
 
-/// There is no GPU where one was asked for.
+/// Returns the error that there is no GPU although one was requested.
 pub(super) fn no_gpu() -> DeviceError {
     let kind = DeviceErrorKind::Unavailable { until: None };
     DeviceError::new(kind, "there is no GPU, and no code for one was given")
@@ -279,6 +279,6 @@ fn left_alone(key: &str, until: Instant, now: Instant) -> DeviceError {
     let left = until.saturating_duration_since(now);
     DeviceError::new(
         DeviceErrorKind::Unavailable { until: Some(until) },
-        format!("{key} failed lately and is left alone for another {left:.1?}"),
+        format!("{key} failed recently and is quarantined for another {left:.1?}"),
     )
 }

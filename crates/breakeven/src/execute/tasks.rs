@@ -19,12 +19,12 @@ use crate::error::DeviceError;
 use crate::locked;
 use crate::schedule::Span;
 
-/// What becomes of a task's result.
+/// What happens to a task's result.
 pub(super) trait Keep<T, E>: Sync {
-    /// What is in a task's slot in the end.
+    /// The final content of a task's slot.
     type Kept: Send;
 
-    /// What to keep; an error ends the batch.
+    /// Returns what to keep; an error ends the batch.
     fn keep(result: Result<T, TaskError<E>>) -> Result<Self::Kept, TaskError<E>>;
 }
 
@@ -39,7 +39,7 @@ impl<T: Send, E> Keep<T, E> for FailFast {
     }
 }
 
-/// Every task has a result of its own.
+/// Every task has its own result.
 pub(super) struct EachTask;
 
 impl<T: Send, E: Send> Keep<T, E> for EachTask {
@@ -50,13 +50,13 @@ impl<T: Send, E: Send> Keep<T, E> for EachTask {
     }
 }
 
-/// What does tasks on the CPU.
+/// Runs tasks on the CPU.
 pub(super) trait Function<I, T, E>: Sync {
     /// It takes several tasks a call.
     const IS_CALL: bool;
 
-    /// Does tasks and writes their results, in order, until one ends the batch or the batch
-    /// is stopped, which is false.
+    /// Runs tasks and writes their results, in order, until one ends the batch or the batch is
+    /// stopped; then returns false.
     fn run<K: Keep<T, E>>(
         &self,
         tasks: &[I],
@@ -64,7 +64,7 @@ pub(super) trait Function<I, T, E>: Sync {
         writer: &mut Writer<'_, K::Kept>,
     ) -> Result<bool, TaskError<E>>;
 
-    /// Does one task.
+    /// Runs one task.
     fn one(&self, task: &I) -> Result<T, TaskError<E>>;
 }
 
@@ -131,7 +131,7 @@ pub(super) struct Tasks<'b, I, T, E, F, K: Keep<T, E>> {
     pub(super) tasks: &'b [I],
     pub(super) function: &'b F,
     pub(super) slots: Slots<K::Kept>,
-    /// The first task of the batch, among those seen, that failed.
+    /// The first task of the batch, among those observed, that failed.
     failed: Mutex<Option<(usize, TaskError<E>)>>,
     output: PhantomData<fn() -> T>,
 }
@@ -152,7 +152,7 @@ impl<'b, I, T, E, F, K: Keep<T, E>> Tasks<'b, I, T, E, F, K> {
     }
 }
 
-/// Keeps the error of the first task of the batch, among those seen, that failed.
+/// Keeps the error of the first task of the batch, among those observed, that failed.
 pub(super) fn first_of<E>(
     failed: &Mutex<Option<(usize, TaskError<E>)>>,
     index: usize,
@@ -217,7 +217,7 @@ where
     }
 }
 
-/// A GPU and the tasks that it may be given.
+/// A GPU and the tasks that it may get.
 pub(super) struct GpuLane<'b, I, T, E, F, K: Keep<T, E>, G, V> {
     pub(super) work: &'b Tasks<'b, I, T, E, F, K>,
     pub(super) gpu: &'b G,
@@ -263,7 +263,7 @@ where
 struct TypedFlight<'l, 'b, I, T, E, F, K: Keep<T, E>, G: GpuExecutor<I, T>, V> {
     lane: &'l GpuLane<'b, I, T, E, F, K, G, V>,
     tasks: usize,
-    /// None once the outputs are there.
+    /// None once the outputs are available.
     future: Option<Pin<Box<G::Flight>>>,
     outputs: Vec<T>,
 }
@@ -316,7 +316,7 @@ where
     fn keep(mut self: Box<Self>, span: Span) {
         let mut writer = self.lane.work.slots.writer(span);
         for output in std::mem::take(&mut self.outputs) {
-            // A result that is there is kept, whatever `keep` does with errors.
+            // A result that is available is kept, whatever `keep` does with errors.
             if let Ok(kept) = K::keep(Ok(output)) {
                 writer.push(kept);
             }

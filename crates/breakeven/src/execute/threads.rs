@@ -1,10 +1,9 @@
 //! Long-lived threads that drive devices, and jobs on them that borrow from a batch.
 //!
-//! A thread per call would cost as much as a small batch. The threads of a device are
-//! made when they are first needed and stay for a while. Only one unsafe
-//! step is in here: a job borrows from the caller, and the thread outlives it. It is
-//! sound because [`Jobs::drop`] waits until every job has ended, so the borrow is over
-//! before the caller can go on, also where it panics: the same argument as that of
+//! A thread per call would cost as much as a small batch. The threads of a device are created when
+//! they are first needed and stay for a while. There is one unsafe step: a job borrows from the
+//! caller, and the thread outlives it. It is sound because [`Jobs::drop`] waits until every job has
+//! ended, so the borrow ends before the caller continues, also if it panics: the argument of
 //! `std::thread::scope`.
 
 use std::collections::VecDeque;
@@ -15,14 +14,13 @@ use std::time::Duration;
 
 use crate::locked;
 
-/// For how long a thread waits for another job before it ends.
+/// How long a thread waits for another job before it ends.
 const IDLE: Duration = Duration::from_secs(10);
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The threads that drive one device: one for each job at a time, however many there are. A
-/// job may wait for another one's batch, as that of a batch inside a batch does, so none may
-/// wait for a thread.
+/// The threads that drive one device: one for each concurrent job. A job may wait for the batch of
+/// another job (a batch inside a batch), so no job may wait for a thread.
 #[derive(Debug, Default)]
 pub(super) struct Drivers(Arc<Shared>);
 
@@ -59,7 +57,7 @@ struct Open {
     ended: Condvar,
 }
 
-/// Calls its function at the end, also where there is a panic on the way.
+/// Calls its function at the end, also after a panic.
 pub(super) struct Ends<F: Fn()>(pub(super) F);
 
 impl<F: Fn()> Drop for Ends<F> {
@@ -79,13 +77,13 @@ impl<'a> Jobs<'a> {
         body(&jobs)
     }
 
-    /// True while a job has not ended.
+    /// Returns true while a job has not ended.
     pub(super) fn is_open(&self) -> bool {
         *locked(&self.open.count) > 0
     }
 
-    /// Has a thread of the device do the job. False where there is no thread and none can be
-    /// made: the job is dropped.
+    /// Runs the job on a thread of the device. Returns false, and drops the job, if there is no
+    /// thread and none can be created.
     #[must_use]
     pub(super) fn start(
         &self,
@@ -125,7 +123,7 @@ impl Drop for Jobs<'_> {
 }
 
 impl Drivers {
-    /// Has a thread do the job that is idle or new.
+    /// Runs the job on an idle or new thread.
     fn send(&self, name: &str, job: Job) -> bool {
         let mut queue = locked(&self.0.queue);
         if queue.idle <= queue.jobs.len() {
@@ -149,7 +147,7 @@ impl Drop for Drivers {
     }
 }
 
-/// A thread's life: jobs until there was none for a while, or the device's last manager went.
+/// Runs jobs until there was none for a while, or the device's last manager was dropped.
 fn serve(shared: &Shared) {
     loop {
         let mut queue = locked(&shared.queue);
@@ -164,7 +162,7 @@ fn serve(shared: &Shared) {
             return;
         };
         drop(queue);
-        // A job's panic was counted by its own guard, and is told by its batch.
+        // Its own guard counted the job's panic, and its batch reports it.
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
     }
 }

@@ -1,4 +1,4 @@
-//! What a program says of itself: the message that is served, as data.
+//! What a program reports about itself: the served message, as data.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,27 +7,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::execute::ManagerStats;
 
-/// The message's version; a reader refuses a later one.
+/// The message's version; a reader refuses a newer one.
 pub const VERSION: u32 = 1;
 
-/// Operations that are counted apart, in the order in which they came; all that come later
-/// are counted as [`OTHER_OPERATIONS`].
+/// Operations that are counted separately, in order of first use; all later ones are counted as
+/// [`OTHER_OPERATIONS`].
 pub(crate) const MOST_OPERATIONS: usize = 32;
 pub(crate) const OTHER_OPERATIONS: &str = "other operations";
 
-/// Devices that are counted apart.
+/// Devices that are counted separately.
 pub(crate) const MOST_DEVICES: usize = 16;
 
-/// Decisions that are kept.
+/// Most decisions kept.
 pub(crate) const MOST_DECISIONS: usize = 16;
 
-/// Characters of a name or a sentence that are kept.
+/// Most characters of a name or a sentence.
 const MOST_CHARACTERS: usize = 240;
 
-/// What a program says of itself. All counts are since it began to publish.
+/// What a program reports about itself. All counts are since it began to publish.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// [`VERSION`] of whoever wrote it.
+    /// The writer's [`VERSION`].
     pub version: u32,
     /// The program's process id.
     pub pid: u32,
@@ -37,34 +37,34 @@ pub struct Figures {
     pub since_s: f64,
     /// What all its managers did.
     pub stats: ManagerStats,
-    /// How often each device was put into quarantine.
+    /// How often each device was quarantined.
     pub quarantines: BTreeMap<String, u64>,
-    /// The same per operation, by name.
+    /// Per operation, by name.
     pub operations: Vec<OperationFigures>,
-    /// The last decisions, the newest first.
+    /// The last decisions, newest first.
     pub decisions: Vec<DecisionFigures>,
 }
 
-/// What a program says of one of its operations.
+/// What a program reports about one of its operations.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct OperationFigures {
     /// Its name.
     pub name: String,
-    /// Batches that ended, those included that failed or were stopped.
+    /// Batches that ended, including those that failed or were stopped.
     pub batches: u64,
     /// Batches that failed or were stopped.
     pub incomplete: u64,
-    /// Tasks that each device did; the CPU is `cpu`.
+    /// Tasks of each device; the CPU is `cpu`.
     pub tasks: BTreeMap<String, u64>,
-    /// Tasks that the CPU did in a GPU's place.
+    /// Tasks that fell back from a GPU to the CPU.
     pub fallback_tasks: u64,
-    /// How often a device was put into quarantine in one of its batches.
+    /// How often a device was quarantined in one of its batches.
     pub quarantines: u64,
-    /// Times of the batches that were done.
+    /// Times of the completed batches.
     pub latency: Latency,
 }
 
-/// One decision and what came of it.
+/// A decision and its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DecisionFigures {
     /// How long ago its batch ended, s.
@@ -74,7 +74,7 @@ pub struct DecisionFigures {
 }
 
 impl Figures {
-    /// The same without what exceeds the bounds that a program of ours keeps.
+    /// Drops what exceeds the limits of this version's programs.
     #[must_use]
     pub fn bounded(mut self) -> Self {
         self.name = shortened(&self.name).to_owned();
@@ -99,7 +99,7 @@ fn bound(counts: &mut BTreeMap<String, u64>) {
     counts.extend(all.map(|(name, count)| (shortened(&name).to_owned(), count)));
 }
 
-/// The beginning of a text.
+/// Returns the beginning of a text.
 pub(crate) fn shortened(text: &str) -> &str {
     let end = text.char_indices().nth(MOST_CHARACTERS);
     end.map_or(text, |(end, _)| &text[..end])
@@ -109,11 +109,11 @@ pub(crate) fn shortened(text: &str) -> &str {
 const PER_DOUBLING: u64 = 16;
 const BITS: u32 = 4;
 
-/// The last bucket: 73 minutes and all that is longer.
+/// The last bucket: 73 minutes and longer.
 const LAST: u16 = 639;
 
-/// Times of batches, counted in buckets: sixteen per doubling, so that a quantile is wrong by
-/// at most 3 % (half a bucket). This is HdrHistogram's layout with four bits of precision.
+/// Times of batches, counted in buckets: sixteen per doubling, so a quantile is wrong by at most 3
+/// % (half a bucket). The layout is HdrHistogram's with four bits of precision.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Latency(BTreeMap<u16, u64>);
@@ -125,13 +125,13 @@ impl Latency {
         *self.0.entry(bucket(ns)).or_default() += 1;
     }
 
-    /// The number of times.
+    /// Returns the number of times.
     pub fn count(&self) -> u64 {
         self.0.values().fold(0, |sum, n| sum.saturating_add(*n))
     }
 
-    /// The time, s, that this fraction of the times does not exceed (0 to 1, nearest
-    /// rank), within 3 %; none of no times.
+    /// Returns the time, s, that this fraction of the times does not exceed (0 to 1, nearest rank),
+    /// within 3 %; none if there are no times.
     pub fn quantile(&self, fraction: f64) -> Option<f64> {
         let count = self.count();
         let rank = (fraction.clamp(0.0, 1.0) * count as f64).ceil().max(1.0);
@@ -144,7 +144,7 @@ impl Latency {
         Some(middle_ns(*bucket) / 1e9)
     }
 
-    /// The times that were counted since an earlier state of the same counts.
+    /// Returns the times counted since an earlier state of the same counts.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let before = |bucket| earlier.0.get(bucket).copied().unwrap_or(0);
@@ -163,7 +163,7 @@ fn bucket(ns: u64) -> u16 {
     u16::try_from(bucket).map_or(LAST, |bucket| bucket.min(LAST))
 }
 
-/// The middle of a bucket. Any number may have been sent.
+/// Returns the middle of a bucket. The reader must accept any number.
 fn middle_ns(bucket: u16) -> f64 {
     let bucket = u64::from(bucket.min(LAST));
     if bucket < PER_DOUBLING {
@@ -228,7 +228,7 @@ mod tests {
         let since = after.since(&before);
         assert_eq!((since.count(), after.count()), (2, 3));
         assert!(since.quantile(1.0).expect("two times") < 0.0011);
-        // Counts that ran backwards, and a count that is as large as can be.
+        // Counts that ran backwards, and the largest possible count.
         assert_eq!(before.since(&after).count(), 0);
         let most: Latency =
             serde_json::from_str(r#"{"65535": 18446744073709551615, "3": 2}"#).expect("buckets");

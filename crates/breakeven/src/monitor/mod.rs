@@ -1,11 +1,11 @@
 //! A running program's own figures, for `breakeven monitor`: batches, tasks per device,
 //! fallbacks, quarantines, latencies, the last decisions.
 //!
-//! A program publishes them if `BREAKEVEN_MONITOR=1` is in its environment when it
-//! makes its first [`StrategyManager`](crate::execute::StrategyManager), or by
-//! [`publish`]. They are served on a Unix socket in a folder that only its user can
-//! enter, never on a network, by a thread that sleeps until somebody asks. A `Publisher` is
-//! such a program as a reader finds it; its answer is [`Figures`] as JSON.
+//! A program publishes them if `BREAKEVEN_MONITOR=1` is in its environment when it creates its
+//! first [`StrategyManager`](crate::execute::StrategyManager), or calls [`publish`]. They are
+//! served on a Unix socket in a folder that only its user can enter, never on a network, by a
+//! thread that sleeps until a reader connects. A `Publisher` is such a program from a reader's
+//! view; its answer is [`Figures`] as JSON.
 
 #[cfg_attr(not(unix), allow(dead_code, reason = "nothing is published there"))]
 mod figures;

@@ -1,7 +1,7 @@
 //! Serves this program's figures on its socket.
 //!
-//! A thread sleeps until somebody connects, writes the figures as one JSON document and
-//! closes. A batch only adds to counts in memory, whoever reads them or does not.
+//! A thread sleeps until a reader connects, writes the figures as one JSON document and closes. A
+//! batch only adds to counts in memory, with or without readers.
 
 use std::fs;
 use std::io;
@@ -20,14 +20,13 @@ use crate::execute::published;
 use crate::exit::at_exit;
 use crate::locked;
 
-/// The environment variable by which a program is asked to publish: `1`.
+/// The environment variable that makes a program publish: `1`.
 pub const MONITOR_VARIABLE: &str = "BREAKEVEN_MONITOR";
 
-/// For how long a reader may take to take its figures; the next ones wait meanwhile.
+/// How long a reader may take; the next ones wait meanwhile.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// A reader that goes away is no reason for a signal. Elsewhere the standard library
-/// ignores it.
+/// Disables the signal for a reader that disconnects. Elsewhere the standard library ignores it.
 #[cfg(target_os = "linux")]
 const NO_SIGNAL: SendFlags = SendFlags::NOSIGNAL;
 #[cfg(not(target_os = "linux"))]
@@ -37,26 +36,26 @@ const NO_SIGNAL: SendFlags = SendFlags::empty();
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PublishError {
-    /// The folder cannot be made.
+    /// The folder cannot be created.
     #[error(
-        "{}: {source}; XDG_RUNTIME_DIR is to name a folder that this user can write to",
+        "{}: {source}; XDG_RUNTIME_DIR must name a folder that this user can write to",
         folder.display()
     )]
     Folder {
-        /// Which.
+        /// The folder.
         folder: PathBuf,
         /// What the system says.
         #[source]
         source: io::Error,
     },
-    /// The folder is another user's, or others can enter it.
+    /// The folder belongs to another user, or other users can enter it.
     #[error(
-        "{}: it is to be a folder of this user's with mode 0700; remove it, or set \
+        "{}: it must be a folder of this user's with mode 0700; remove it, or set \
          XDG_RUNTIME_DIR to another one",
         folder.display()
     )]
     NotOwn {
-        /// Which.
+        /// The folder.
         folder: PathBuf,
     },
     /// The socket cannot be made.
@@ -73,16 +72,16 @@ pub enum PublishError {
     Thread(#[source] io::Error),
 }
 
-/// The socket, and the process that made it: a child of it does not serve it.
+/// The socket, and the process that created it: its children do not serve it.
 static PUBLISHED: Mutex<Option<Publisher>> = Mutex::new(None);
 
-/// Publishes this program's figures for `breakeven monitor`, from now on: batches that
-/// ended before do not count. Does nothing where it does so already. The same as
-/// `BREAKEVEN_MONITOR=1` in the environment.
+/// Publishes this program's figures for `breakeven monitor`, from now on: batches that ended before
+/// do not count. Does nothing if it publishes already. Equivalent to `BREAKEVEN_MONITOR=1` in the
+/// environment.
 ///
 /// # Errors
 ///
-/// [`PublishError`], where there is no place for the socket or no thread to serve it.
+/// [`PublishError`], if there is no place for the socket or no thread to serve it.
 pub fn publish() -> Result<(), PublishError> {
     let mut published = locked(&PUBLISHED);
     let pid = std::process::id();
@@ -94,7 +93,7 @@ pub fn publish() -> Result<(), PublishError> {
     listen(&folder, &publisher.socket)?;
     *published = Some(publisher);
     drop(published);
-    // The sockets of programs that were killed are removed. They alone are connected to.
+    // Removes the sockets of programs that were killed; only those are connected to.
     let others = Publisher::in_folder(&folder).into_iter();
     others
         .filter(|other| !other.is_alive())
@@ -102,10 +101,9 @@ pub fn publish() -> Result<(), PublishError> {
     Ok(())
 }
 
-/// Ends what [`publish`] began: the program is not listed any more, and its batches are
-/// not counted.
+/// Ends what [`publish`] began: the program is no longer listed, and its batches are not counted.
 pub fn withdraw() {
-    // Held to the end: the socket of whoever publishes again is not to be removed.
+    // Held to the end: it must not remove the socket of a new publication.
     let mut published = locked(&PUBLISHED);
     let Some(known) = published.take() else {
         return;
@@ -118,8 +116,7 @@ pub fn withdraw() {
     }
 }
 
-/// Publishes if the environment asks for it, once; where that fails, the log has a line
-/// of it and the program goes on.
+/// Publishes if the environment requests it, once; if that fails, logs a warning and continues.
 pub(crate) fn publish_if_asked() {
     static ASKED: Once = Once::new();
     ASKED.call_once(|| {
@@ -149,7 +146,7 @@ fn listen(folder: &Path, socket: &Path) -> Result<(), PublishError> {
             folder: folder.to_owned(),
         });
     }
-    // Of this very process, before it executed another program.
+    // Left by this process before it executed another program.
     let _ = fs::remove_file(socket);
     let listener = UnixListener::bind(socket).map_err(|source| PublishError::Socket {
         socket: socket.to_owned(),
@@ -166,14 +163,14 @@ fn listen(folder: &Path, socket: &Path) -> Result<(), PublishError> {
     Ok(())
 }
 
-/// Answers while the counts are those that it was begun for.
+/// Answers while the counts are those that it was started for.
 fn serve(listener: &UnixListener, number: u64) {
     for stream in listener.incoming() {
         let Some(figures) = published::figures(number) else {
             return;
         };
         let (Ok(stream), Ok(text)) = (stream, serde_json::to_vec(&figures)) else {
-            // Out of files, say: the next one may do better.
+            // For example, out of files: the next attempt may succeed.
             thread::sleep(Duration::from_millis(20));
             continue;
         };
@@ -194,14 +191,15 @@ fn answer(stream: &UnixStream, mut text: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Has the socket removed when the process ends, other than by a signal.
+/// Registers the removal of the socket when the process ends other than by a signal.
 fn remove_at_exit() {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| at_exit(remove));
 }
 
 extern "C" fn remove() {
-    // Whoever holds the lock has ended with it: then another program removes the file.
+    // If another thread holds the lock, it ends with the process: then another program removes the
+    // file.
     if let Ok(published) = PUBLISHED.try_lock()
         && let Some(known) = published.as_ref()
         && known.pid == std::process::id()

@@ -1,8 +1,8 @@
-//! Publishing where there are no Unix sockets: it says so.
+//! Publishing on systems without Unix sockets: returns an error.
 
 use thiserror::Error;
 
-/// The environment variable by which a program is asked to publish.
+/// The environment variable that makes a program publish.
 pub const MONITOR_VARIABLE: &str = "BREAKEVEN_MONITOR";
 
 /// Why a program does not publish.
@@ -26,7 +26,7 @@ pub fn publish() -> Result<(), PublishError> {
 /// Ends what [`publish`] began.
 pub fn withdraw() {}
 
-/// Says once that nothing is published, if it was asked for.
+/// Warns once that nothing is published, if it was requested.
 pub(crate) fn publish_if_asked() {
     static ASKED: std::sync::Once = std::sync::Once::new();
     ASKED.call_once(|| {

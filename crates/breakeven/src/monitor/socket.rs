@@ -1,4 +1,4 @@
-//! Where programs publish: a socket each, in a folder that only its user can enter.
+//! Where programs publish: one socket each, in a folder that only its user can enter.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -12,20 +12,19 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
 use rustix::process::{Pid, geteuid, test_kill_process};
 
 /// A program that publishes: its process, and the socket on which it serves its
-/// [`Figures`](super::Figures) as JSON to whoever connects.
+/// [`Figures`](super::Figures) as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Publisher {
     /// Its process id.
     pub pid: u32,
-    /// When it started, so that an id that is used again does not count: clock ticks since
-    /// boot, and 0 if nothing reports it.
+    /// When it started, to detect a reused id: clock ticks since boot, and 0 if nothing reports it.
     started: u64,
     /// The path of its socket.
     pub socket: PathBuf,
 }
 
 impl Publisher {
-    /// The process that has this id now, and its socket in a folder.
+    /// Returns the process that has this id now, and its socket in a folder.
     pub(crate) fn of(pid: u32, folder: &Path) -> Self {
         let started = started(pid).unwrap_or(0);
         let socket = folder.join(format!("{pid}-{started}.sock"));
@@ -40,7 +39,7 @@ impl Publisher {
         let name = socket.file_name()?.to_str()?;
         let (pid, started) = name.strip_suffix(".sock")?.split_once('-')?;
         let (pid, started) = (pid.parse().ok()?, started.parse().ok()?);
-        // `+1-02.sock` is nobody's.
+        // `+1-02.sock` belongs to no program.
         (name == format!("{pid}-{started}.sock")).then_some(Self {
             pid,
             started,
@@ -48,8 +47,8 @@ impl Publisher {
         })
     }
 
-    /// The programs that publish in a folder, in the order of their process ids. None if the
-    /// folder is another user's or others can enter it.
+    /// Returns the programs that publish in a folder, by process id. None if the folder belongs to
+    /// another user or other users can enter it.
     pub fn in_folder(folder: &Path) -> Vec<Self> {
         if !is_own(folder).unwrap_or(false) {
             return Vec::new();
@@ -62,7 +61,7 @@ impl Publisher {
         found
     }
 
-    /// True while the process runs, as far as it can be seen from here.
+    /// Returns true while the process runs, as far as it is visible from here.
     pub fn is_alive(&self) -> bool {
         match self.started {
             0 => {
@@ -74,13 +73,13 @@ impl Publisher {
     }
 
     /// Connects; neither this nor reading from the stream ever waits. Removes the socket of a
-    /// program that has ended: nobody listens, and its process is gone (one of another
-    /// container may not be seen from here).
+    /// program that has ended: nothing listens, and its process is gone (one of another container
+    /// may not be visible from here).
     ///
     /// # Errors
     ///
-    /// What the system says: `ConnectionRefused` if nobody listens, `WouldBlock` if the queue
-    /// of those who wait for an answer is full.
+    /// The system's error: `ConnectionRefused` if nothing listens, `WouldBlock` if the queue of
+    /// waiting readers is full.
     pub fn connect(&self) -> io::Result<UnixStream> {
         let stream = socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
         fcntl_setfd(&stream, FdFlags::CLOEXEC)?;
@@ -95,13 +94,13 @@ impl Publisher {
     }
 }
 
-/// When a process started, in clock ticks since boot.
+/// Returns when a process started, in clock ticks since boot.
 fn started(pid: u32) -> Option<u64> {
     let stat = linux::text(format!("/proc/{pid}/stat"))?;
     Some(linux::process_stat(&stat)?.started)
 }
 
-/// The folders in which programs of this user publish; this process in the first.
+/// Returns the folders in which programs of this user publish; this process uses the first.
 pub fn folders() -> Vec<PathBuf> {
     // By the XDG Base Directory Specification a relative path counts as none.
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
@@ -112,7 +111,7 @@ pub fn folders() -> Vec<PathBuf> {
     runtime.into_iter().chain([temporary]).collect()
 }
 
-/// Makes the folder, unless it is there.
+/// Creates the folder, unless it exists.
 pub(crate) fn make(folder: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -120,8 +119,8 @@ pub(crate) fn make(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether the folder is this user's and nobody else can enter it. In a folder for
-/// temporary files it could be anybody's.
+/// Returns whether the folder belongs to this user and no other user can enter it. In a folder for
+/// temporary files it could be any user's.
 pub(crate) fn is_own(folder: &Path) -> io::Result<bool> {
     let found = fs::symlink_metadata(folder)?;
     Ok(found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o077 == 0)

@@ -1,4 +1,4 @@
-//! What the stages of a chain take, by what the cost model knows of each.
+//! Costs of the stages of a chain, from the cost model.
 
 use std::iter;
 use std::time::{Duration, SystemTime};
@@ -13,23 +13,22 @@ use crate::plan::{
 };
 use crate::tensor::shape;
 
-/// What the cost model calls moving data to a device, and back.
+/// The cost model's names of transfers to a device, and back.
 const UPLOAD: &str = "(upload)";
 const DOWNLOAD: &str = "(download)";
 
-/// Transfers are measured in blocks of so many bytes, so that one line is drawn through all
-/// their sizes.
+/// Unit in which transfers are measured, bytes, so that one line fits all their sizes.
 const BLOCK: u64 = 4096;
 
-/// What the cost model calls an operation whose data is on the device before and after.
+/// Returns the cost model's name of an operation whose data stays on the device.
 pub(crate) fn without_transfers(operation: &str) -> String {
     format!("{operation} (on the device)")
 }
 
 impl Costs {
-    /// What the stages of a chain take on those GPUs and on a CPU with so many workers: as
-    /// measured, else by the peaks that are known. `has_form` tells whether a stage can run
-    /// on the GPU at that place.
+    /// Returns the costs of a chain's stages on those GPUs and on a CPU with that many workers: as
+    /// measured, else by the known peaks. `has_form` returns whether a stage can run on the GPU
+    /// with that index.
     pub fn of_chain(
         &self,
         stages: &Stages,
@@ -86,7 +85,7 @@ impl Costs {
             up: transfer(UPLOAD, gpu, |peak| peak.upload_bytes_per_s),
             down: transfer(DOWNLOAD, gpu, |peak| peak.download_bytes_per_s),
         });
-        // The CPU's memory is the host's.
+        // The CPU uses the host's memory.
         let cpu = DeviceLinks {
             device: "cpu".to_owned(),
             ..DeviceLinks::default()
@@ -100,7 +99,7 @@ impl Costs {
         }
     }
 
-    /// Learns what moving so many bytes to a GPU took, or back.
+    /// Learns the time of a transfer to a GPU, or back.
     pub(crate) fn moved(&self, is_up: bool, gpu: &str, bytes: u64, took: Duration) {
         let way = if is_up { UPLOAD } else { DOWNLOAD };
         let seen = Observation {

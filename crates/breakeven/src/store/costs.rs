@@ -1,4 +1,4 @@
-//! The cost model as the threads of a process share it, and where it is kept.
+//! The cost model as the threads of a process share it, and its file.
 
 use std::hash::{BuildHasher, RandomState};
 use std::mem::take;
@@ -14,23 +14,22 @@ use crate::error::Error;
 use crate::hardware::DeviceId;
 use crate::plan::{Forgotten, GpuSpec, Group, Model, Observation, OperationCosts, RanOn, micros};
 
-/// Machines that are kept; beyond, the one that was not used for longest goes.
+/// Most machines kept; beyond, the one not used for longest is dropped.
 const MOST_MACHINES: usize = 16;
 
-/// Stamps that are later than now by more are wrong: they would never be old.
+/// Stamps later than now by more than this are wrong: they would never expire.
 const CLOCK_DIFFERENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The measured cost model, shared by threads.
 ///
-/// Tasks of like size are one: the key has the memory per task rounded down to
-/// a power of two. Of each operation, size and device 16 observations are kept (the
-/// newest, and an older one where it alone tells what a launch costs), and a line is
-/// drawn through them that strays do not move. The CPU's time per task is taken to be inversely proportional to the
-/// workers: what a pool of 8 was observed at holds for one of 4, times two,
-/// until the window has been filled anew.
+/// Tasks of similar size are one: the key has the memory per task rounded down to a power of two.
+/// For each operation, size and device 16 observations are kept (the newest, and an older one if it
+/// alone shows the launch cost), and a line is fitted to them that outliers do not change. The
+/// CPU's time per task is assumed to be inversely proportional to the workers: an observation with
+/// 8 workers counts, times two, for 4, until the window is full of new ones.
 ///
-/// 1024 pairs of operation and size are kept; beyond, the one that was not
-/// observed for longest goes. Of a name 1024 bytes count.
+/// 1024 pairs of operation and size are kept; beyond, the one not observed for longest is dropped.
+/// 1024 bytes of a name are significant.
 ///
 /// ```
 /// use std::time::SystemTime;
@@ -57,22 +56,22 @@ const CLOCK_DIFFERENCE: Duration = Duration::from_secs(24 * 60 * 60);
 #[derive(Debug, Default)]
 pub struct Costs {
     model: RwLock<Model>,
-    /// Where it is kept, and of which machine it is.
+    /// Its file, and the machine that it belongs to.
     pub(super) file: Option<(CacheFile<Machines>, MachineId)>,
-    /// Of this machine's devices; none before they were asked for.
+    /// The peaks of this machine's devices; none before the first request.
     pub(super) peaks: Mutex<Option<Arc<[Peak]>>>,
-    /// When a manager that ended had it saved last.
+    /// When a manager that ended last saved it.
     pub(super) flushed: Mutex<Option<Instant>>,
 }
 
-/// `costs.json`: the costs of all machines that share the directory, the last used one first.
-/// Each process changes its own machine's and keeps the others.
+/// `costs.json`: the costs of all machines that share the directory, the last used one first. Each
+/// process changes its own machine's and keeps the rest.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Machines {
     machines: Vec<Machine>,
 }
 
-/// What is known on one machine.
+/// What is known about one machine.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Machine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,7 +87,7 @@ struct Machine {
 }
 
 impl Machines {
-    /// That machine's, put in front; empty if it was not there.
+    /// Moves that machine's costs to the front; empty if it was not there.
     fn own(&mut self, id: &MachineId) -> &mut Machine {
         let is_own = |machine: &Machine| machine.cpu == id.cpu && machine.cores == id.cores;
         let new = || Machine {
@@ -121,15 +120,15 @@ impl Cached for Machines {
 }
 
 impl Costs {
-    /// A model that knows nothing and is in memory only.
+    /// Creates an empty model in memory only.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The model that this user's processes share: `costs.json` in
-    /// `$BREAKEVEN_CACHE_DIR`, else in `breakeven/` of the platform's cache
-    /// directory. In memory only with `BREAKEVEN_CACHE=off` (or `0`, `false`,
-    /// `no`) in the environment. Never fails; takes a few milliseconds.
+    /// Opens the model that this user's processes share: `costs.json` in `$BREAKEVEN_CACHE_DIR`,
+    /// else in `breakeven/` of the platform's cache directory. In memory only with
+    /// `BREAKEVEN_CACHE=off` (or `0`, `false`, `no`) in the environment. Never fails; takes a few
+    /// milliseconds.
     pub fn open_default() -> (Self, Option<CostsWarning>) {
         match CacheFile::open_default() {
             Ok(Some(file)) => Self::of(file, MachineId::detect()),
@@ -138,8 +137,8 @@ impl Costs {
         }
     }
 
-    /// The model in the file at `path`, which need not exist yet. Never fails:
-    /// of a file that cannot be read nothing is known, and the warning says why.
+    /// Opens the model in the file at `path`, which need not exist yet. Never fails: if a file
+    /// cannot be read, the model is empty, and the warning says why.
     pub fn load(path: &Path) -> (Self, Option<CostsWarning>) {
         Self::of(CacheFile::at(path), MachineId::detect())
     }
@@ -148,8 +147,8 @@ impl Costs {
         file: CacheFile<Machines>,
         machine: MachineId,
     ) -> (Self, Option<CostsWarning>) {
-        // A number that no other process is likely to have: what the standard library seeds
-        // its maps with comes from the operating system.
+        // A number that no other process is likely to have: the standard library seeds its maps
+        // from the operating system.
         let writer = (RandomState::new().hash_one(std::process::id()) >> 32) as u32;
         let mut model = Model::of(writer);
         let read = file.read().map(|mut machines| {
@@ -164,20 +163,18 @@ impl Costs {
         (costs, read.err())
     }
 
-    /// Writes what was learned to the file, together with what other processes
-    /// wrote since it was read, and learns that too. Of each operation, size and
-    /// device 16 observations stay: the newest, and an older one where it alone tells what
-    /// a launch costs. Does nothing for a model in memory only, or where nothing is new.
+    /// Writes what was learned to the file, merged with what other processes wrote since it was
+    /// read, and learns that too. For each operation, size and device 16 observations stay: the
+    /// newest, and an older one if it alone shows the launch cost. Does nothing for a model in
+    /// memory only, or if nothing is new.
     ///
-    /// A file that is damaged is kept beside the new one, as
-    /// `costs.json.damaged-1` and so on.
+    /// A damaged file is kept alongside the new one, as `costs.json.damaged-1` and so on.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::File`](crate::ErrorKind::File) where the file cannot be
-    /// written or is of a newer version, or when other processes hold the lock
-    /// for 5 s. The old file is then as it was, and so is the model: the next call
-    /// may succeed.
+    /// [`ErrorKind::File`](crate::ErrorKind::File) if the file cannot be written or is of a newer
+    /// version, or if other processes hold the lock for 5 s. The old file and the model are then
+    /// unchanged: the next call may succeed.
     pub fn save(&self) -> Result<(), Error> {
         let Some((file, machine)) = self.file.as_ref().filter(|_| self.is_unsaved()) else {
             return Ok(());
@@ -195,13 +192,13 @@ impl Costs {
         Ok(())
     }
 
-    /// True where a file keeps what is learned, false in memory only.
+    /// Returns true if a file keeps what is learned, false if it is in memory only.
     pub fn is_kept(&self) -> bool {
         self.file.is_some()
     }
 
-    /// What is known of an operation whose tasks take so much memory, on a CPU
-    /// with so many workers and on those GPUs.
+    /// Returns what is known about an operation with this memory per task, on a CPU with that many
+    /// workers and on those GPUs.
     pub fn lookup(
         &self,
         operation: &str,
@@ -213,8 +210,7 @@ impl Costs {
         model.lookup(operation, memory_per_task, gpus, workers)
     }
 
-    /// Learns what a batch took. One of no tasks, or of more than three months,
-    /// teaches nothing.
+    /// Learns the time of a batch. Ignores a batch of no tasks, or of more than three months.
     pub fn observe(
         &self,
         operation: &str,
@@ -225,25 +221,25 @@ impl Costs {
         self.change(|model| model.observe(operation, memory_per_task, on, seen));
     }
 
-    /// States the driver of a GPU, with its version. What was observed with
-    /// another one is void from then on, here and in the file.
+    /// States the driver of a GPU, with its version. Observations with another driver are void from
+    /// then on, here and in the file.
     pub fn declare_driver(&self, gpu: &str, driver: &str) {
         self.change(|model| model.declare_driver(gpu, driver));
     }
 
-    /// Forgets all sizes and devices of an operation, also in the file once it
-    /// is saved, whatever other processes still know of it.
+    /// Forgets all sizes and devices of an operation, also in the file once it is saved, even if
+    /// other processes still have them.
     pub fn forget(&self, operation: &str, now: SystemTime) {
         self.change(|model| model.forget(operation, now));
     }
 
-    /// The operations of which something is known, in the order of their names.
+    /// Returns the known operations, ordered by name.
     pub fn operations(&self) -> Vec<String> {
         self.read().operations()
     }
 
-    /// The sizes of task of which something is known of an operation: the least
-    /// memory per task of each, bytes, in their order.
+    /// Returns the known task sizes of an operation: the least memory per task of each, bytes, in
+    /// ascending order.
     ///
     /// ```
     /// # use std::time::SystemTime;
@@ -260,15 +256,15 @@ impl Costs {
         self.read().sizes(operation)
     }
 
-    /// The GPUs on which an operation was measured that no driver knows: the slots of
-    /// `breakeven run`, and those to which a program gave a name of its own.
+    /// Returns the GPUs on which an operation was measured that no driver knows: the slots of
+    /// `breakeven run`, and GPUs that a program named itself.
     pub fn slots(&self, operation: &str) -> Vec<GpuSpec> {
         let gpus = self.read().gpus(operation).into_iter();
         let slots = gpus.filter(|name| name.parse::<DeviceId>().is_err());
         slots.map(GpuSpec::named).collect()
     }
 
-    /// True where there is something that was not saved yet.
+    /// Returns true if there are unsaved changes.
     pub(crate) fn is_unsaved(&self) -> bool {
         self.read().unsaved > 0
     }

@@ -1,4 +1,4 @@
-//! Whatever is in the file: no panic, and no cost that no run can have.
+//! Whatever is in the file: no panic, and no impossible cost.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use super::tests::{GPU, observe, open, place};
 use crate::plan::{Cost, RanOn};
 use crate::store::Costs;
 
-/// Whatever the file says, a lookup gives costs that a run can have.
+/// Returns whether all lookups give possible costs.
 fn is_sound(costs: &Costs) -> bool {
     let sound = |cost: Cost| {
         let (parts, all) = (
@@ -20,9 +20,9 @@ fn is_sound(costs: &Costs) -> bool {
         let is_sound = |part: f64| part.is_finite() && part >= 0.0;
         parts.into_iter().chain([all]).all(is_sound)
             && cost.transfer_ns <= cost.per_task_ns
-            // At most three months on 65 536 workers, of tasks of the size that was seen.
+            // At most three months on 65 536 workers, of tasks of the observed size.
             && cost.predict_ns(cost.most) * cost.scale < 1e21
-            // None where it follows from another size's.
+            // None if it follows from another size's.
             && ((1..=cost.most).contains(&cost.fewest) || cost.most == 0)
     };
     costs.operations().iter().all(|operation| {

@@ -1,12 +1,12 @@
 //! What outlives a process: files of one cache directory, shared by processes.
 //!
-//! [`Costs::open_default`] reads `costs.json` of the cache directory, [`Costs::save`] joins with
-//! what other processes wrote meanwhile; managers have that done in the background.
-//! `docs/cost-model.md` has the fields, when what is in it is void, and how to look at it.
+//! [`Costs::open_default`] reads `costs.json` of the cache directory, [`Costs::save`] merges it
+//! with what other processes wrote meanwhile; managers save in the background. `docs/cost-model.md`
+//! describes the fields, when they become void, and how to inspect them.
 //!
-//! Not being able to read or write it costs what would have been learned, never
-//! the run: reading gives a [`CostsWarning`](crate::CostsWarning) and an empty model, writing an
-//! error and the model as it is.
+//! If it cannot be read or written, only what would have been learned is lost, never the run:
+//! reading gives a [`CostsWarning`](crate::CostsWarning) and an empty model, writing an error and
+//! an unchanged model.
 
 mod chain;
 mod costs;

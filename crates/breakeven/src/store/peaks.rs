@@ -1,4 +1,4 @@
-//! Devices' peaks, measured once and kept beside the cost model: `peaks.json`.
+//! Devices' peaks, measured once and kept alongside the cost model: `peaks.json`.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::locked;
 use crate::peak::{KeptPeaks, joined};
 
 impl Costs {
-    /// What the devices of this machine can do at best, as far as it was kept; the file is
-    /// read once. None where it is another machine's or damaged.
+    /// Returns the kept peaks of this machine's devices; the file is read once. Empty if the file
+    /// is another machine's or damaged.
     pub fn peaks(&self) -> Arc<[Peak]> {
         let read = || {
             let (file, machine) = self.file.as_ref()?;
@@ -22,13 +22,13 @@ impl Costs {
         Arc::clone(peaks.get_or_insert_with(|| read().unwrap_or_default()))
     }
 
-    /// Keeps peaks, in place of older ones of the same devices: in memory, and for a model
-    /// that a file keeps in `peaks.json` beside it, for the processes to come.
+    /// Keeps peaks, replacing older ones of the same devices: in memory, and if the model has a
+    /// file, in `peaks.json` alongside it, for later processes.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::File`](crate::ErrorKind::File) where that cannot be written; they are
-    /// kept in memory all the same.
+    /// [`ErrorKind::File`](crate::ErrorKind::File) if that cannot be written; they are kept in
+    /// memory anyway.
     pub fn keep_peaks(&self, peaks: &[Peak]) -> Result<(), Error> {
         let known = self.peaks();
         *locked(&self.peaks) = Some(joined(&known, peaks).into());
@@ -66,19 +66,19 @@ mod tests {
         assert_eq!(*costs.peaks(), both);
         open().keep_peaks(&[peak("cpu", 3.0)]).expect("kept");
         assert_eq!(*open().peaks(), [peak("cpu", 3.0), peak("vulkan:0", 2.0)]);
-        // Another machine's, and damage, are nothing.
+        // Another machine's file, and damage, count as empty.
         let file = path.with_file_name("peaks.json");
         let text = fs::read_to_string(&file).expect("a file");
         fs::write(&file, text.replace("\"cores\":", "\"cores\":9")).expect("written");
         assert!(open().peaks().is_empty());
         fs::write(&file, "{").expect("written");
         assert!(open().peaks().is_empty());
-        // A pipe would be waited for.
+        // Reading a pipe would wait.
         fs::remove_file(&file).expect("removed");
         let made = std::process::Command::new("mkfifo").arg(&file).status();
         assert!(made.expect("mkfifo is there").success());
         assert!(open().peaks().is_empty());
-        // In memory alone.
+        // In memory only.
         let costs = Costs::new();
         costs.keep_peaks(&[peak("cpu", 1.0)]).expect("kept");
         costs.keep_peaks(&[peak("gpu", 2.0)]).expect("kept");

@@ -1,4 +1,4 @@
-//! Several processes on one file, and processes that end badly.
+//! Several processes on one file, and processes that crash.
 
 use std::env;
 use std::fs;
@@ -82,7 +82,7 @@ fn processes_that_write_at_once_lose_nothing() {
     let mut looks = 0;
     let mut runs = |child: &mut Child| child.try_wait().expect("a child").is_none();
     while children.iter_mut().any(&mut runs) {
-        // Whole at every moment: `load` asserts that there is no warning.
+        // Complete at every moment: `load` asserts that there is no warning.
         load(&path);
         looks += 1;
     }
@@ -104,7 +104,7 @@ fn processes_that_write_at_once_lose_nothing() {
     assert_eq!(left.count(), 2, "the file and its lock");
 }
 
-/// Not a test: a process that dies with the lock in its hand.
+/// Not a test: a process that dies while it holds the lock.
 #[test]
 #[ignore = "run by the_lock_of_a_dead_process_is_free"]
 fn die_with_the_lock() {
@@ -139,7 +139,7 @@ fn a_lock_that_is_held_is_waited_for_and_then_named() {
     lock::hold(&path, patience).expect("it is free");
 }
 
-/// Not a test: saves where files may not grow.
+/// Not a test: saves while files may not grow.
 #[cfg(unix)]
 #[test]
 #[ignore = "run by a_full_disk_leaves_the_old_file"]

@@ -1,7 +1,7 @@
-//! Saves cost models in the background: a file's lock may be held elsewhere, and nobody
-//! waits for that.
+//! Saves cost models in the background, because another process may hold a file's lock and no
+//! caller should wait for it.
 //!
-//! One thread saves all that was learned in a second at once, and what is left when the process
+//! One thread saves everything learned within a second together, and the rest when the process
 //! ends.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,26 +11,26 @@ use super::Costs;
 use crate::exit::at_exit;
 use crate::locked;
 
-/// What is learned in that time is saved at once.
+/// Everything learned within this time is saved together.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Time between two saves over the time that one takes, up to [`LONGEST`], which is also the time
-/// after one that failed.
+/// Pause between two saves, as a multiple of a save's time, up to [`LONGEST`], which is also the
+/// pause after a failed one.
 const PAUSE: u32 = 100;
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// For how long a manager that ends waits for what was learned to be saved.
+/// How long a manager that ends waits for the save.
 const MANAGER_WAITS: Duration = Duration::from_millis(80);
 
-/// For how long a process that ends does.
+/// How long a process that ends waits.
 const PROCESS_WAITS: Duration = Duration::from_secs(1);
 
-/// What the thread has to do.
+/// The thread's work.
 struct Saver {
     /// The process that started it: a fork does not copy threads.
     process: u32,
     waiting: Vec<Arc<Costs>>,
-    /// Somebody waits for it.
+    /// A caller waits for it.
     is_asked: bool,
     is_saving: bool,
 }
@@ -49,7 +49,7 @@ impl Saver {
     }
 }
 
-/// Has the model saved within a second or so.
+/// Saves the model within about a second.
 pub(crate) fn save(costs: &Arc<Costs>) {
     if !costs.is_kept() || !costs.is_unsaved() {
         return;
@@ -64,7 +64,7 @@ pub(crate) fn save(costs: &Arc<Costs>) {
     }
 }
 
-/// Has the model saved, and waits a little for that; where managers come and go, once a second.
+/// Saves the model, and waits briefly; if managers come and go, once a second.
 pub(crate) fn save_at_the_end(costs: &Arc<Costs>) {
     save(costs);
     let mut flushed = locked(&costs.flushed);
@@ -85,7 +85,7 @@ fn start(saver: &mut Saver) {
     }
 }
 
-/// The thread lives as long as the process.
+/// Runs as long as the process.
 fn run() {
     let mut pause = EVERY;
     loop {
@@ -109,7 +109,7 @@ fn run() {
     }
 }
 
-/// Has all saved that waits, and waits for that no longer than so long.
+/// Saves everything pending, and waits at most `within`.
 fn flush(within: Duration) {
     let mut saver = locked(&SAVER);
     if saver.process != std::process::id() {
@@ -125,7 +125,7 @@ extern "C" fn flush_at_exit() {
     flush(PROCESS_WAITS);
 }
 
-/// Waits while that is so, for so long at the most.
+/// Waits while the condition holds, for a limited time.
 fn wait(
     saver: MutexGuard<'_, Saver>,
     most: Duration,
@@ -156,7 +156,7 @@ mod tests {
             call();
             begun.elapsed()
         };
-        // The soonest of some, for the machine may be busy.
+        // The shortest of several, because the machine may be busy.
         let soonest = |call: &dyn Fn()| (0..20).map(|_| took(call)).min().expect("twenty");
         let asked = soonest(&|| save(&costs));
         assert!(asked < Duration::from_millis(1), "{asked:?}");

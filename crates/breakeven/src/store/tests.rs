@@ -1,4 +1,4 @@
-//! The file: what is kept, what is void, what damage does.
+//! The file: what is kept, what is void, the effect of damage.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -89,7 +89,7 @@ fn what_was_saved_is_loaded() {
     assert_eq!(costs.lookup("blur", 4096, &[GPU], 8), known);
     let loaded = load(&path);
     assert_eq!(loaded.lookup("blur", 4096, &[GPU], 8), known);
-    // Nothing new: not even a look at the file.
+    // Nothing new: the file is not even checked.
     fs::remove_file(&path).expect("a file");
     costs.save().expect("nothing to do");
     assert!(!path.exists());
@@ -268,7 +268,7 @@ fn a_place_that_cannot_be_written_leaves_the_model_as_it_is() {
         assert!(error.to_string().contains(&named), "{error}");
         assert!(cpu(&costs, "blur").is_some());
     }
-    // A lock that cannot be had: what is there stays, and the next time it works.
+    // The lock cannot be acquired: the file stays, and the next attempt succeeds.
     file_with_one(&path);
     let (before, costs) = (read(&path), load(&path));
     let lock = path.with_file_name("costs.json.lock");

@@ -29,8 +29,8 @@ use timeline::{ns, stages_ns, transfers_ns};
 
 type Change<T> = Box<dyn Fn(&mut T) + Send + Sync>;
 
-/// A simulated GPU, in real time: for tests and benches of work that runs on a
-/// GPU, where there is none or where it must fail on time.
+/// A simulated GPU, in real time: for tests and benches of work that runs on a GPU, if there is
+/// none or it must fail at a given time.
 ///
 /// ```
 /// use std::time::Duration;
@@ -50,14 +50,13 @@ type Change<T> = Box<dyn Fn(&mut T) + Send + Sync>;
 /// # Ok::<(), breakeven::DeviceError>(())
 /// ```
 ///
-/// It is a model. Batches go through an upload engine, one compute queue and a
-/// download engine, or through one queue ([`SimulatedSpec::overlaps`]); a task takes its time whatever runs beside it. It leaves out:
-/// batches too small to fill the device, kernels side by side, clocks and
-/// temperature, other processes' work, memory in pieces, and a hang that blocks
-/// later batches. The outputs are computed on the host within `start`, by the
-/// thread that calls it: the device's time begins with the call, so that
-/// computing costs nothing while it is shorter than the device's time, but it
-/// takes a core from the CPU's workers. Give it a function that is quick.
+/// It is a model. Batches go through an upload engine, one compute queue and a download engine, or
+/// through one queue ([`SimulatedSpec::overlaps`]); a task takes its time whatever else runs. Not
+/// modelled: batches too small to fill the device, concurrent kernels, clocks and temperature,
+/// other processes' work, fragmented memory, and a hang that blocks later batches. The outputs are
+/// computed on the host within `start`, by the calling thread. The device's time begins with the
+/// call, so computing is free if it is shorter than the device's time, but it occupies a core of
+/// the CPU's workers. Use a fast function.
 pub struct SimulatedGpu<I, T> {
     function: Box<dyn Fn(&I) -> T + Send + Sync>,
     wrong: Option<Change<T>>,
@@ -72,25 +71,25 @@ pub struct SimulatedGpu<I, T> {
 pub struct SimulatedCounts {
     /// Calls of `start`.
     pub submits: u64,
-    /// Of them, those that started a batch.
+    /// Calls that started a batch.
     pub launches: u64,
-    /// Tasks of the batches that were started.
+    /// Tasks of the started batches.
     pub tasks: u64,
-    /// Batches whose outputs were handed over, wrong ones included.
+    /// Batches whose outputs were returned, including wrong ones.
     pub finished: u64,
-    /// Calls and batches that a fault met, by its kind. A slow-down counts once.
+    /// Calls and batches that a fault affected, by its kind. A slow-down counts once.
     pub faults: BTreeMap<FaultKind, u64>,
 }
 
 impl SimulatedCounts {
-    /// Calls and batches that a fault of that kind met.
+    /// Returns the calls and batches that a fault of that kind affected.
     pub fn faults_of(&self, kind: FaultKind) -> u64 {
         self.faults.get(&kind).copied().unwrap_or(0)
     }
 }
 
 impl<I, T> SimulatedGpu<I, T> {
-    /// A GPU of that kind whose true output for a task is `function`'s.
+    /// Creates a GPU with `spec` whose true output for a task is `function`'s.
     pub fn new(spec: SimulatedSpec, function: impl Fn(&I) -> T + Send + Sync + 'static) -> Self {
         Self {
             function: Box::new(function),
@@ -102,14 +101,14 @@ impl<I, T> SimulatedGpu<I, T> {
         }
     }
 
-    /// The same with those faults.
+    /// Sets the faults.
     #[must_use]
     pub fn with_faults(self, script: FaultScript) -> Self {
         Self { script, ..self }
     }
 
-    /// The same with a function that makes an output wrong, for
-    /// [`Fault::Wrong`]. Without it the batch's outputs move on by one place.
+    /// Sets a function that makes an output wrong, for [`Fault::Wrong`]. The default rotates the
+    /// batch's outputs by one.
     #[must_use]
     pub fn with_wrong(self, change: impl Fn(&mut T) + Send + Sync + 'static) -> Self {
         Self {
@@ -118,12 +117,12 @@ impl<I, T> SimulatedGpu<I, T> {
         }
     }
 
-    /// What it did so far.
+    /// Returns what it did so far.
     pub fn counts(&self) -> SimulatedCounts {
         locked(&self.state).counts.clone()
     }
 
-    /// Memory for a batch of so many tasks, bytes, which the device gives or refuses.
+    /// Reserves the memory of a batch, bytes, or refuses it.
     fn reserve(&self, state: &mut State, tasks: usize) -> Result<u64, DeviceError> {
         let bytes = self.spec.batch_bytes(tasks);
         let all = self.spec.memory_bytes.get().unwrap_or(u64::MAX);
@@ -141,7 +140,7 @@ impl<I, T> SimulatedGpu<I, T> {
         Ok(bytes)
     }
 
-    /// The batch's outputs, with what the script changes in them.
+    /// Computes the batch's outputs, with the changes of the script.
     fn outputs(&self, tasks: &[I], faults: &[Fault]) -> Vec<T> {
         let mut outputs: Vec<T> = tasks.iter().map(|task| (self.function)(task)).collect();
         for fault in faults {
@@ -196,7 +195,7 @@ impl<I, T: Unpin> GpuExecutor<I, T> for SimulatedGpu<I, T> {
         state.start(called, tasks.len());
         drop(state);
         let transfers = transfers_ns(&self.spec, tasks.len());
-        // Gives the memory back, also where the function panics.
+        // Frees the memory, also if the function panics.
         let mut flight = SimulatedInFlight {
             device: Arc::clone(&self.state),
             ready: None,

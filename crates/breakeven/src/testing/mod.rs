@@ -1,5 +1,5 @@
-//! What decisions, schedules and programs are tried with: batches in virtual time
-//! ([`Scenario`]), and a GPU in real time that fails as a script says ([`SimulatedGpu`]).
+//! Simulations for decisions, schedules and programs: batches in virtual time ([`Scenario`]), and a
+//! GPU in real time that fails by a script ([`SimulatedGpu`]).
 
 mod gpu;
 

@@ -198,7 +198,7 @@ impl Device {
 }
 
 /// Outputs that are missing and as many that are too many, in one launch, are
-/// wrong ones: their number tells nothing.
+/// wrong ones: their number shows nothing.
 fn no_even_trade(script: &mut FaultScript) {
     let faults = script.faults.clone();
     script.faults.retain(|(launch, fault)| {

@@ -94,7 +94,7 @@ pub(super) struct Findings<'c> {
     pub(super) has_timed_out: bool,
     /// How often the CPU's function ran for each task.
     pub(super) calls: &'c [AtomicU32],
-    /// Most tasks that were told to be done.
+    /// Most tasks that were reported as done.
     pub(super) most_told: usize,
 }
 
@@ -265,10 +265,10 @@ impl Findings<'_> {
         })
     }
 
-    /// Errors are told where there were any, and only then.
+    /// Errors are reported if there were any, and only then.
     fn errors(&self, result: &End) -> Result<(), String> {
         let (told, failed) = (&result.errors, result.fallback.failed_spans);
-        // A device that is left alone fails at no span.
+        // A quarantined device fails at no span.
         let left_alone =
             |error: &DeviceError| matches!(error.kind, DeviceErrorKind::Unavailable { .. });
         let consistent = match failed {

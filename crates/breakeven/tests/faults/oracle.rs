@@ -16,7 +16,7 @@ use rayon::ThreadPool;
 use super::case::{Bad, Call, Case, Check};
 use super::findings::{End, Findings, Observed};
 
-/// An output, and a mark that tells how many of them are alive.
+/// An output, and a mark that counts how many of them are alive.
 #[derive(Debug, Clone)]
 pub(super) struct Output {
     pub(super) value: u64,

@@ -36,8 +36,8 @@ fn workloads_that_are_none() {
     assert_snapshot!(refused("--tasks 10 --complexity -1"), @"error: a complexity of -1: give a number, 0 or more");
     assert_snapshot!(refused("--tasks 10 --complexity inf"), @"error: a complexity of inf: give a number, 0 or more");
     assert_snapshot!(refused("--tasks 10 --complexity much"), @"error: invalid value 'much' for '--complexity <C>': give a number, as in 0.5");
-    assert_snapshot!(refused("--tasks 10 --parallel 2"), @"error: a parallelization of 2: give a part between 0 (sequential) and 1");
-    assert_snapshot!(refused("--tasks 10 --parallel -0.5"), @"error: a parallelization of -0.5: give a part between 0 (sequential) and 1");
+    assert_snapshot!(refused("--tasks 10 --parallel 2"), @"error: a parallelization of 2: give a fraction between 0 (sequential) and 1");
+    assert_snapshot!(refused("--tasks 10 --parallel -0.5"), @"error: a parallelization of -0.5: give a fraction between 0 (sequential) and 1");
     assert_snapshot!(refused("--tasks -1"), @"error: invalid value '-1' for '--tasks <N>': give a whole number, 0 or more");
     assert_snapshot!(refused("--tasks 18446744073709551616"), @"error: invalid value '18446744073709551616' for '--tasks <N>': the number is too large");
     assert_snapshot!(refused("--tasks 1e3"), @"error: invalid value '1e3' for '--tasks <N>': give a whole number, 0 or more");
@@ -81,7 +81,7 @@ fn heuristics_that_are_none() {
         plan.run().refusal()
     };
     assert_snapshot!(refused("min_tasks = 3"), @"error: h.toml: line 1, column 1: unknown field `min_tasks`, expected one of `small_workload_threshold`, `large_workload_threshold`, `gpu_memory_pressure_threshold`, `min_tasks_for_gpu`, `optimal_cpu_batch_size`, `optimal_gpu_batch_size`, `complexity_threshold_for_gpu`, `last_answer`");
-    assert_snapshot!(refused("\ngpu_memory_pressure_threshold = 80"), @"error: h.toml: line 2, column 1: gpu_memory_pressure_threshold is 80; give a part from 0 to 1");
+    assert_snapshot!(refused("\ngpu_memory_pressure_threshold = 80"), @"error: h.toml: line 2, column 1: gpu_memory_pressure_threshold is 80; give a fraction from 0 to 1");
 }
 
 #[test]

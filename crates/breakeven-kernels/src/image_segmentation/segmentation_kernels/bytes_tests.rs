@@ -6,8 +6,8 @@ use super::tiles::{COLUMNS, ROWS};
 use crate::operator::Operator;
 use crate::tensor::Tensor;
 
-/// How often each buffer of the scratch memory is written or read as a whole, in its
-/// order; that of the graph is not.
+/// How often each buffer of the scratch memory is written or read completely, in its order; that of
+/// the graph is not.
 const TIMES: [u64; 8] = [3, 3, 2, 0, 0, 3, 2, 4];
 
 /// Bytes that are moved for a component at a tile's rim at the most, and for one of those

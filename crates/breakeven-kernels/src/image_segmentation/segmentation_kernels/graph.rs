@@ -43,8 +43,8 @@ fn unite(parents: &Slice<Atomic<u32>>, pixels: &Array<u32>, first: u32, second: 
     }
 }
 
-/// Unites a component with what is at the far end of another tile's row or column, if
-/// there is such a tile; true where there was a component.
+/// Unites a component with the one at the far end of another tile's row or column, if there is such
+/// a tile; returns true if there was a component.
 #[cube]
 fn meet(
     rims: &Array<u32>,

@@ -72,7 +72,7 @@ pub(super) fn offsets(counts: &mut Array<u32>, per_image: u32) {
             counts[at] = before + sums[UNIT_POS_X as usize] - count;
         }
         before += sums[comptime!(UNITS as usize - 1)];
-        // Nobody begins the next sums while others read these.
+        // No unit begins the next sums while other units read these.
         sync_cube();
         start += UNITS;
     }

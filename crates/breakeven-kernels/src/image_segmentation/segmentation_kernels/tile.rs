@@ -5,8 +5,8 @@
 //! Nodes grow in raster order of the runs' first pixels, and a component's root is its
 //! least: its first pixel.
 //!
-//! Components that come to a tile's rim may go on in other tiles: they are numbered, for
-//! the graph. The others are whole.
+//! Components that reach a tile's rim may continue in other tiles: they are numbered, for the
+//! graph. The remaining ones are complete.
 
 use cubecl::prelude::*;
 
@@ -57,8 +57,8 @@ fn unite(nodes: &Slice<Atomic<u32>>, first: u32, second: u32) {
     while one != other {
         let least = u32::min(one, other);
         let before = nodes[u32::max(one, other) as usize].fetch_min(least);
-        // It may have been a root no longer: then what it pointed to is to be
-        // united with the other as well.
+        // If it was no longer a root, the node that it pointed to must be united with the other as
+        // well.
         one = root(nodes, before, true);
         other = root(nodes, least, true);
     }
@@ -116,7 +116,7 @@ fn find(word: u32, tiles: &Tiles, #[comptime] corners: bool) -> Components {
         let above = components.words[(y - 1u32) as usize];
         unite_rows(&components, y, starts(word & above), 1u32);
         if corners {
-            // Where a side does not join them anyway.
+            // Only corners that no side joins already.
             let corner = word & !above;
             unite_rows(
                 &components,

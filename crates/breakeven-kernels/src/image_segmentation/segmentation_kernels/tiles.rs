@@ -20,7 +20,7 @@ pub(super) struct Tiles {
     /// Pixels of an image.
     pub(super) height: u32,
     pub(super) width: u32,
-    /// Pixels of a tile: fewer than a whole one's where images are smaller.
+    /// Pixels of a tile: fewer than a full one's if images are smaller.
     pub(super) rows: u32,
     pub(super) columns: u32,
     /// Tiles of an image.
@@ -30,7 +30,7 @@ pub(super) struct Tiles {
     pub(super) blocks: u32,
 }
 
-/// Where a tile is: its image, and its first pixel there.
+/// The position of a tile: its image, and its first pixel there.
 #[derive(CubeType, Clone, Copy)]
 pub(super) struct Place {
     pub(super) image: u32,

@@ -1,4 +1,4 @@
-//! What one size of task tells of another, and one device of another.
+//! What one size of task shows about another, and one device about another.
 
 use super::costs_tests::{GPU, gpu, look, on_cpu, on_gpu, seen};
 use super::{Cost, Model, Observation, OperationCosts, RanOn};
@@ -35,7 +35,7 @@ fn a_launch_that_was_taken_back_is_no_launch_without_tasks() {
     let larger = larger(&costs).gpu(0).cost.expect("a size like it was seen");
     let times = larger.predict_ns(5) / gpu(&costs).predict_ns(5);
     assert!((times - 8.0).abs() < 0.01, "{larger:?}");
-    // One that ended tells more.
+    // A launch that ended shows more.
     on_gpu(&mut costs, seen(3, 5, 600_000));
     assert!(!gpu(&costs).is_bound);
 }
@@ -57,7 +57,7 @@ fn what_a_launch_of_one_size_took_beyond_its_tasks_on_a_worker_is_mostly_the_lau
         unknown.per_task_ns > 200_000.0 && known.per_task_ns < 31_000.0,
         "{known:?}"
     );
-    // Launches of two sizes tell it themselves.
+    // Launches of two sizes show it themselves.
     on_gpu(&mut costs, seen(3, 20, 10_000_000));
     assert!(
         look(&costs)
@@ -83,7 +83,7 @@ fn moving_the_data_of_the_tasks_is_not_the_launchs() {
         (beside.per_task_ns, beside.fixed_ns),
         (100_000.0, 800_000.0)
     );
-    let told = look(&costs).told([Some(1e9)]).gpu(0).cost;
-    let told = told.expect("it was observed");
-    assert_eq!((told.per_task_ns, told.fixed_ns), (100_000.0, 800_000.0));
+    let known = look(&costs).with_reported_launches([Some(1e9)]).gpu(0).cost;
+    let known = known.expect("it was observed");
+    assert_eq!((known.per_task_ns, known.fixed_ns), (100_000.0, 800_000.0));
 }

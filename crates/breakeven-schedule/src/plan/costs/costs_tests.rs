@@ -36,7 +36,7 @@ pub(super) fn gpu(costs: &Model) -> Cost {
     look(costs).gpu(0).cost.expect("it was observed")
 }
 
-/// Time without a part of the CPU and of the GPU.
+/// Time since the last share of the CPU and of the GPU.
 fn since(costs: &Model) -> (f64, f64) {
     (
         look(costs).cpu_absence.since_ns,
@@ -89,7 +89,7 @@ fn each_device_has_its_own_cost() {
     }
     // 4096 to 8191 bytes are one size.
     assert_eq!(costs.lookup("blur", 8191, &[GPU], 4), known);
-    // Smaller tasks are like these, but smaller: nobody measured them.
+    // Smaller tasks are estimated from these.
     let smaller = costs.lookup("blur", 4095, &[GPU], 4).cpu;
     let smaller = smaller.expect("it is fitted");
     let off = smaller.predict_ns(300) / 150_000.0 - 1.0;
@@ -129,7 +129,7 @@ fn a_pool_of_half_the_workers_takes_twice_as_long() {
 }
 
 #[test]
-fn transfers_are_known_apart_where_they_were_told() {
+fn transfers_are_known_if_they_were_reported() {
     let mut costs = Model::default();
     for (second, transfer_ns) in (1..).zip([None, Some(2_000), Some(2_200), Some(90_000)]) {
         let run = Observation {
@@ -204,7 +204,7 @@ fn another_driver_makes_what_was_measured_void() {
     costs.declare_driver(GPU, "580.2");
     assert!(look(&costs).gpu(0).cost.is_none() && look(&costs).cpu.is_some());
 
-    // What was measured while nobody had said which driver, is that driver's.
+    // Observations before the driver was declared count as that driver's.
     let mut costs = with_runs(3);
     costs.declare_driver(GPU, "580.2");
     assert!(look(&costs).gpu(0).cost.is_some());
@@ -217,8 +217,8 @@ fn what_is_forgotten_stays_so_whoever_still_knows_it() {
     assert_eq!(look(&mine), unknown());
     mine.join(other.join(vec![], vec![]).operations, vec![]);
     assert_eq!(look(&mine), unknown());
-    let told = mine.join(vec![], vec![]).forgotten;
-    other.join(vec![], told);
+    let known = mine.join(vec![], vec![]).forgotten;
+    other.join(vec![], known);
     assert_eq!(look(&other), unknown());
     // What comes later is learned.
     on_cpu(&mut mine, seen(7, 100, 10));
@@ -318,61 +318,67 @@ proptest! {
 }
 
 #[test]
-fn what_one_size_does_not_tell_another_size_does_not_know() {
+fn what_one_size_does_not_show_another_size_does_not_know() {
     let mut costs = Model::default();
     for second in 1..5 {
         on_gpu(&mut costs, seen(second, 80, 1_000_000));
     }
     let larger = costs.lookup("blur", 8 * 4096, &[GPU], 4).gpu(0).cost;
     let larger = larger.expect("a size like it was seen");
-    assert!(!larger.tells_fixed() && larger.evidence(80) == Evidence::Fitted);
+    assert!(!larger.is_fixed_known() && larger.evidence(80) == Evidence::Fitted);
     // 80 tasks have the memory of 10 that are eight times as large.
     assert!((larger.most_alike() - 10.0).abs() < 1e-9, "{larger:?}");
     assert!((larger.predict_ns(10) / 1e6 - 1.0).abs() < 0.01);
     on_gpu(&mut costs, seen(5, 320, 3_000_000));
     let larger = costs.lookup("blur", 8 * 4096, &[GPU], 4).gpu(0).cost;
-    assert!(larger.is_some_and(|cost| cost.tells_fixed()));
+    assert!(larger.is_some_and(|cost| cost.is_fixed_known()));
 }
 
 #[test]
-fn a_launch_that_is_told_is_not_scaled_with_the_tasks() {
+fn a_stated_launch_is_not_scaled_with_the_tasks() {
     let mut costs = Model::default();
     on_gpu(&mut costs, seen(1, 100, 300_000));
     let larger = || costs.lookup("blur", 8 * 4096, &[GPU], 4);
     let of = |costs: OperationCosts| costs.gpu(0).cost.expect("a size like it was seen");
-    let told = of(larger().told([Some(200_000.0)]));
-    assert!(told.tells_fixed() && told.evidence(100) == Evidence::Fitted);
+    let known = of(larger().with_reported_launches([Some(200_000.0)]));
+    assert!(known.is_fixed_known() && known.evidence(100) == Evidence::Fitted);
     // 100 tasks took 100 µs beyond the launch, and such tasks take eight times as long.
-    assert!((told.predict_ns(100) / 1e6 - 1.0).abs() < 0.01, "{told:?}");
+    assert!(
+        (known.predict_ns(100) / 1e6 - 1.0).abs() < 0.01,
+        "{known:?}"
+    );
     // The same from what an operator states, and longer than all it cannot be.
     let mut stated = unknown();
     stated.gpus[0].cost = Some(crate::plan::estimate(200_000.0, 1.0, 0.0, 1));
-    assert_eq!(of(larger().or(&stated)), told);
-    let told = of(larger().told([Some(1e9)]));
+    assert_eq!(of(larger().or(&stated)), known);
+    let known = of(larger().with_reported_launches([Some(1e9)]));
     assert!(
-        told.fixed_ns <= 300_001.0 && told.per_task_ns >= 0.0,
-        "{told:?}"
+        known.fixed_ns <= 300_001.0 && known.per_task_ns >= 0.0,
+        "{known:?}"
     );
-    assert_eq!(of(larger().told([None])), of(larger()));
-    // Launches of two sizes tell it themselves.
+    assert_eq!(of(larger().with_reported_launches([None])), of(larger()));
+    // Launches of two sizes show it themselves.
     on_gpu(&mut costs, seen(2, 1_000, 2_100_000));
-    let told = look(&costs).told([Some(50_000.0)]).gpu(0).cost;
-    assert_eq!(told, look(&costs).gpu(0).cost);
+    let known = look(&costs)
+        .with_reported_launches([Some(50_000.0)])
+        .gpu(0)
+        .cost;
+    assert_eq!(known, look(&costs).gpu(0).cost);
 }
 
 #[test]
 fn what_a_launch_costs_is_known_from_other_operations() {
     let mut costs = Model::default();
     let launch = |costs: &Model, gpu: &str| costs.lookup("sharpen", 64, &[gpu], 4).gpu(0).launch_ns;
-    // 20 µs a launch, 1 µs a task: of one size, nothing is told.
+    // 20 µs a launch, 1 µs a task: launches of one size show nothing.
     for (second, tasks) in (1..).zip([10, 10, 10, 100, 100]) {
         on_gpu(&mut costs, seen(second, tasks, 20_000 + 1_000 * tasks));
         assert_eq!(launch(&costs, GPU).is_some(), tasks > 10);
     }
-    let told = launch(&costs, GPU).expect("two sizes tell it");
-    assert!((told / 20_000.0 - 1.0).abs() < 0.01, "{told}");
+    let known = launch(&costs, GPU).expect("two sizes show it");
+    assert!((known / 20_000.0 - 1.0).abs() < 0.01, "{known}");
     assert_eq!(launch(&costs, "another"), None);
-    // Who was measured itself knows better.
+    // An operation that was measured itself needs no estimate.
     assert_eq!(look(&costs).gpu(0).launch_ns, None);
 }
 
@@ -391,7 +397,7 @@ fn the_least_launch_is_known_however_many_operations_there_are() {
         let launch = if index == 150 { 20_000 } else { 40_000 };
         observe(&format!("operation {index}"), launch);
     }
-    let told = costs.lookup("new", 64, &[GPU], 4).gpu(0).launch_ns;
-    let told = told.expect("300 operations tell it");
-    assert!((told / 20_000.0 - 1.0).abs() < 0.01, "{told}");
+    let known = costs.lookup("new", 64, &[GPU], 4).gpu(0).launch_ns;
+    let known = known.expect("300 operations show it");
+    assert!((known / 20_000.0 - 1.0).abs() < 0.01, "{known}");
 }

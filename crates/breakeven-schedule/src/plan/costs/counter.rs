@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A count of which a part is known to be in the file already.
+/// A count that is partly in the file already.
 ///
 /// Joining with the file adds what this process counted since it last read or
 /// wrote it, once.
@@ -28,13 +28,13 @@ impl Counter {
         self.value.saturating_sub(self.filed)
     }
 
-    /// The file says `filed`: that, and what it does not know of yet.
+    /// Adds what the file does not have yet to `filed`.
     pub(super) fn join(&mut self, filed: u64) {
         self.value = filed.saturating_add(self.unfiled());
         self.filed = filed;
     }
 
-    /// That was written to the file.
+    /// Records what was written to the file.
     pub(super) fn written(&mut self, saved: Self) {
         self.filed = saved.value;
     }

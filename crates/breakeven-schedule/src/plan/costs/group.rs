@@ -1,4 +1,4 @@
-//! What is known of one operation at one size of task.
+//! What is known about one operation at one task size.
 
 use std::collections::VecDeque;
 
@@ -14,14 +14,13 @@ use super::window::{Kind, ObservationRecord, Window};
 use super::{Cost, GpuCosts, OperationCosts};
 use crate::plan::Tuning;
 
-/// How far devices can hinder each other, as a multiple.
+/// Largest plausible factor by which devices hinder each other.
 const MOST_HINDRANCE: f64 = 1e3;
 
-/// GPUs that are kept of an operation.
+/// Most GPUs remembered per operation.
 const MOST_GPUS: usize = 16;
 
-/// One operation at one size of task: what the file has of it, and what only this process
-/// knows.
+/// One operation at one task size: what the file has, and what only this process knows.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Group {
     pub(super) operation: Box<str>,
@@ -29,30 +28,30 @@ pub struct Group {
     pub(super) size_class: u8,
     #[serde(skip)]
     tuning: &'static Tuning,
-    /// Time that was ever spent running it, ns.
+    /// Total time spent running it, ns.
     #[serde(default, rename = "spent_ns")]
     spent: Counter,
     #[serde(default, rename = "since_cpu_ns")]
     cpu_part: Part,
     #[serde(default, rename = "since_hindrance_ns")]
     hindrance_part: Part,
-    /// How many times as long the CPU took beside GPUs when a batch showed it last; none where
-    /// it took no longer.
+    /// Slow-down of the CPU beside GPUs when it was last measured; none if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     hindrance: Option<f64>,
     #[serde(default)]
     pub(super) cpu: Window,
-    /// What the CPU drew above idle with all workers at it, W.
+    /// Power of the CPU above idle with all workers busy, W.
     #[serde(default, skip_serializing_if = "Recent::is_empty")]
     pub(super) cpu_watts: Recent,
-    /// What a call of a function that takes several tasks costs whatever it holds, ns.
+    /// Fixed cost of a call of a function that takes several tasks, ns.
     #[serde(default, skip_serializing_if = "Recent::is_empty")]
     pub(super) call_ns: Recent,
     #[serde(default)]
     pub(super) gpus: Vec<Gpu>,
     #[serde(skip)]
     pub(super) shape: Remembered,
-    /// Times of the last splits over what was predicted of them, and the batches since then.
+    /// Times of the last splits relative to their predictions, and the number of batches since
+    /// then.
     #[serde(skip)]
     excess: VecDeque<f64>,
     #[serde(skip)]
@@ -61,7 +60,7 @@ pub struct Group {
     pub(super) ways: Ways,
 }
 
-/// Its part on one GPU.
+/// Its observations on one GPU.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Gpu {
     #[serde(rename = "device")]
@@ -76,19 +75,19 @@ pub(super) struct Gpu {
     pub(super) launches: Window,
     #[serde(default, skip_serializing_if = "Overlap::is_empty")]
     pub(super) overlap: Overlap,
-    /// What it drew above idle while it was at it, W.
+    /// Power above idle while it worked, W.
     #[serde(default, skip_serializing_if = "Recent::is_empty")]
     pub(super) watts: Recent,
 }
 
-/// The batch that the GPU's memory took after it had refused a larger one.
+/// The batch that fitted the GPU's memory after a larger one was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Fit {
     /// When it refused, µs since 1970.
     at_us: u64,
     /// Runs on the GPU since.
     runs: u64,
-    /// Tasks that it took.
+    /// Tasks that fitted.
     tasks: u64,
 }
 
@@ -154,22 +153,22 @@ impl Group {
         }
     }
 
-    /// The names of the GPUs that it was observed on.
+    /// Iterates over the names of the GPUs that it was observed on.
     pub(super) fn gpus(&self) -> impl Iterator<Item = &str> {
         let observed = self.gpus.iter().filter(|gpu| !gpu.launches.is_empty());
         observed.map(|gpu| &*gpu.name)
     }
 
-    /// What a launch costs on each GPU where launches of two sizes told, ns.
+    /// Iterates over the launch cost on each GPU, ns, if launches of two sizes showed it.
     pub(super) fn launches(&self) -> impl Iterator<Item = (&str, f64)> {
         self.gpus.iter().filter_map(|gpu| {
             let cost = gpu.launches.cost(1)?;
-            (cost.tells_fixed() && cost.fixed_ns > 0.0).then_some((&*gpu.name, cost.fixed_ns))
+            (cost.is_fixed_known() && cost.fixed_ns > 0.0).then_some((&*gpu.name, cost.fixed_ns))
         })
     }
 
-    /// The GPU of that name, made where there is none; of too many, the one that
-    /// was not observed for longest goes.
+    /// Returns the GPU of that name, created if necessary. If there are too many, the one not
+    /// observed for longest is dropped.
     pub(super) fn gpu(&mut self, name: &str, driver: Option<&str>) -> &mut Gpu {
         let found = self.gpus.iter().position(|gpu| *gpu.name == *name);
         let index = found.unwrap_or_else(|| {
@@ -201,7 +200,7 @@ impl Group {
         gpu.launches.push(record, gpu.part.was_left_out());
     }
 
-    /// Counts a run of so many ns, in which these had a part.
+    /// Counts a run of `ns` in which these devices had a share.
     pub(super) fn spend<'g>(
         &mut self,
         ns: u64,
@@ -226,14 +225,15 @@ impl Group {
         }
     }
 
-    /// How many times as long as its devices' costs say a split lasts at the least.
+    /// Returns the least slow-down of recent splits compared with their prediction.
     fn split_excess(&self) -> f64 {
         let least = self.excess.iter().copied().reduce(f64::min);
         let least = least.filter(|_| self.excess.len() >= self.tuning.slow_splits);
         least.map_or(1.0, |least| least.max(1.0))
     }
 
-    /// A split took so many times what was predicted; none where the batch was no split.
+    /// Records the slow-down of a split compared with its prediction; none if the batch was no
+    /// split.
     pub(super) fn note_excess(&mut self, times: Option<f64>) {
         match times {
             Some(times) => {
@@ -250,7 +250,8 @@ impl Group {
         }
     }
 
-    /// The last run, of so many ns, was to show how far the devices hinder each other.
+    /// Records the result of the last run, of `ns`, which measured how far the devices hinder each
+    /// other.
     pub(super) fn note_hindrance(&mut self, ns: u64, times: Option<f64>) {
         self.hindrance_part.had(ns);
         if let Some(times) = times {
@@ -258,7 +259,7 @@ impl Group {
         }
     }
 
-    /// As far as it is plausible: a file may say anything.
+    /// Sets the factor, limited to plausible values: a file may contain anything.
     fn set_hindrance(&mut self, times: f64) {
         let times = match times.is_nan() {
             true => 1.0,
@@ -271,7 +272,7 @@ impl Group {
         }
     }
 
-    /// Drops what was observed with another driver of the GPU.
+    /// Drops observations with another driver of the GPU.
     pub(super) fn void_driver(&mut self, name: &str, driver: &str) {
         self.gpus
             .retain(|gpu| *gpu.name != *name || gpu.is_of_driver(driver));
@@ -280,7 +281,7 @@ impl Group {
         }
     }
 
-    /// Drops what was observed until then.
+    /// Drops observations up to that time.
     pub(super) fn forget_until(&mut self, at_us: u64) {
         self.cpu.forget_until(at_us);
         for gpu in &mut self.gpus {
@@ -289,7 +290,7 @@ impl Group {
         }
     }
 
-    /// Drops what is stamped later than that.
+    /// Drops observations stamped later than that.
     pub fn drop_later(&mut self, at_us: u64) {
         let gpus = self.gpus.iter_mut().map(|gpu| {
             gpu.fit = gpu.fit.filter(|fit| fit.at_us <= at_us);
@@ -300,7 +301,7 @@ impl Group {
         }
     }
 
-    /// Takes in what the file knows.
+    /// Merges what the file knows.
     pub(super) fn join(&mut self, filed: Self) {
         let unfiled = self.spent.unfiled();
         self.spent.join(filed.spent.value());
@@ -311,7 +312,7 @@ impl Group {
         self.cpu.join(filed.cpu);
         self.cpu_watts.join(filed.cpu_watts);
         self.call_ns.join(filed.call_ns);
-        // Of GPUs of which the file knows nothing, they had no part there.
+        // GPUs that the file does not know had no share there.
         for gpu in &mut self.gpus {
             if !filed.gpus.iter().any(|other| other.name == gpu.name) {
                 gpu.part.join(Part::never(filed.spent.value()), unfiled);
@@ -324,7 +325,7 @@ impl Group {
         self.set_hindrance(self.hindrance.unwrap_or(1.0));
     }
 
-    /// That was written to the file.
+    /// Records what was written to the file.
     pub(super) fn written(&mut self, saved: &Self) {
         self.spent.written(saved.spent);
         self.cpu.observed.written(saved.cpu.observed);
@@ -350,12 +351,12 @@ impl Gpu {
         }
     }
 
-    /// False where it is known to be another one.
+    /// Returns false if it is known to have another driver.
     fn is_of_driver(&self, driver: &str) -> bool {
         self.driver.as_deref().is_none_or(|own| own == driver)
     }
 
-    /// Most tasks in a launch.
+    /// Returns the most tasks in a launch.
     fn fits(&self, tuning: &Tuning) -> Option<u64> {
         let fit = self.fit?;
         let doublings = fit.runs / tuning.runs_before_again;
@@ -364,7 +365,7 @@ impl Gpu {
         Some(fit.tasks.max(1).saturating_mul(larger))
     }
 
-    /// A launch of more tasks was refused; so many were taken.
+    /// Records that a larger launch was refused and one of `tasks` fitted.
     pub(super) fn remember_fit(&mut self, tasks: u64, at_us: u64) {
         self.fit = Some(Fit {
             at_us,

@@ -1,9 +1,9 @@
-//! What a batch in which the CPU began tells of all devices.
+//! What a batch in which the CPU begins alone shows about all devices.
 
 use super::costs_tests::{look, on_cpu, on_gpu, seen};
 use super::{Model, Observation};
 
-/// 100 tasks beside other devices, in so many ns.
+/// 100 tasks beside other devices, in `ns`.
 fn beside(second: u64, ns: u64) -> Observation {
     Observation {
         shared: true,
@@ -31,7 +31,7 @@ fn what_hinders_the_cpu_hinders_a_gpu_as_far_as_anybody_knows() {
     is(&costs, 1.0, 3e6, 1.5e6);
     costs.note_hindrance("blur", 4096, 10, Some(1.5));
     is(&costs, 1.5, 2e6, 1e6);
-    // One that tells nothing changes nothing, and the file keeps it.
+    // A batch that shows nothing changes nothing, and the file keeps it.
     costs.note_hindrance("blur", 4096, 10, None);
     let filed = costs.join(vec![], vec![]).operations;
     let mut read = Model::of(9);

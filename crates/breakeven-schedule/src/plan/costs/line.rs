@@ -1,27 +1,25 @@
 //! The line through a window of observations: time = fixed + slope × size.
 //!
-//! Noise of times is multiplicative (a batch twice as long varies twice as
-//! much), strays are slow ones, and they may sit anywhere, also at the largest
-//! size. Theil–Sen (`breakeven_stats::theil_sen`) weighs absolute differences, so short
-//! batches count for nothing beside long ones; it needs three points, takes
-//! memory for every pair, and does not know old from new. Here the line is, of
-//! those through two of the points, the one with the least sum of *bounded
+//! Noise of times is multiplicative (a batch twice as long varies twice as much). Outliers are
+//! slow, and may occur at any size, including the largest. Theil–Sen (`breakeven_stats::theil_sen`)
+//! weighs absolute differences, so short batches count for nothing compared with long ones. It
+//! needs three points and memory for every pair, and does not distinguish old from new. Instead, of
+//! the lines through two of the points, the model takes the one with the least sum of *bounded
 //! relative* residuals min(|1 − predicted / observed|, 2):
 //!
-//! - A batch that took 100 times too long is off by 0.99 and no more, a
-//!   prediction that is far too high by 2. So strays cost a bounded amount
-//!   wherever they sit, and of two times for one size the short one is believed.
-//! - Newer observations weigh more (half as much every eighth), so a device that
-//!   has become slower or faster is followed within half a window.
-//! - The bound makes the sum as robust as a redescending M-estimator (Huber and
-//!   Ronchetti 2009, section 4.8), and trying pairs finds its least value where
-//!   descending would stop at a stray.
+//! - A batch that took 100 times too long adds at most 0.99, a prediction that is far too high at
+//!   most 2. So outliers cost a bounded amount at any size, and of two times for one size the
+//!   shorter is preferred.
+//! - Newer observations weigh more (half as much every eighth), so a device that becomes slower or
+//!   faster is followed within half a window.
+//! - The bound makes the sum as robust as a redescending M-estimator (Huber and Ronchetti 2009,
+//!   section 4.8). Trying all pairs finds its global minimum; descent could stop at an outlier.
 //!
-//! Both coefficients are 0 or more: lines that are not, are no candidates.
+//! Lines with a negative coefficient are no candidates.
 
 use crate::plan::Tuning;
 
-/// Points that a line is drawn through, at most.
+/// Most points that a line is fitted to.
 pub(super) const WINDOW: usize = 16;
 
 /// Weight of the newest point, the one before it, …: 2^(−k/8).
@@ -48,7 +46,7 @@ const WEIGHTS: [f32; WINDOW] = [
 /// the 8 × 8 pairs. A multiple of the lanes.
 const CANDIDATES: usize = 56;
 
-/// Candidates that are tried at once.
+/// Candidates that are evaluated at once.
 const LANES: usize = 8;
 
 /// A size and the time that it took.
@@ -69,8 +67,8 @@ pub(super) struct Line {
 
 /// The line through the newest points, which come last; none without any.
 ///
-/// `expected_share` is the fixed part of the time, 0 to 1, that is assumed as
-/// far as the points do not tell.
+/// `expected_share` is the fixed fraction of the time, 0 to 1. It decides as far as the points do
+/// not show the fraction.
 pub(super) fn robust_line(points: &[Point], expected_share: f32, tuning: &Tuning) -> Option<Line> {
     let points = &points[points.len().saturating_sub(WINDOW)..];
     let first = points.first()?;
@@ -119,8 +117,8 @@ impl Scaled {
         scaled
     }
 
-    /// The upper median of the sizes; where that is the least of them, the next
-    /// larger one, if there is one.
+    /// Returns the upper median of the sizes; if that is the smallest size, the next larger one, if
+    /// any.
     fn middle(&self) -> f32 {
         let mut sorted = self.size;
         let sorted = &mut sorted[..self.count];
@@ -130,7 +128,7 @@ impl Scaled {
         larger.map_or(median, |larger| median.max(larger))
     }
 
-    /// Fixed part and slope of the candidate with the least loss.
+    /// Returns the fixed time and slope of the candidate with the least loss.
     fn best(&self, expected_share: f32, tuning: &Tuning) -> (f32, f32) {
         let candidates = self.candidates(expected_share);
         let losses = self.losses(&candidates, expected_share, tuning);
@@ -143,9 +141,9 @@ impl Scaled {
         (candidates.fixed[best], candidates.slope[best])
     }
 
-    /// Lines through one point: with the expected share, through the origin,
-    /// level. Lines through two: of all pairs those from either half of the
-    /// sizes, as neighbours tell of noise only.
+    /// Returns lines through one point (with the expected share, through the origin, level) and
+    /// through two points (of all pairs, those from different halves of the sizes: the slope of
+    /// close neighbours is mostly noise).
     fn candidates(&self, expected_share: f32) -> Candidates {
         let mut candidates = Candidates {
             count: 0,
@@ -180,8 +178,8 @@ impl Scaled {
         self.size[..self.count].iter().zip(&self.time[..self.count])
     }
 
-    /// Of each candidate the weighted sum of its residuals, and what an
-    /// unexpected share costs.
+    /// Returns for each candidate the weighted sum of its residuals, plus the penalty for an
+    /// unexpected share.
     fn losses(
         &self,
         candidates: &Candidates,
@@ -221,12 +219,12 @@ impl Scaled {
         losses
     }
 
-    /// Mean of observed over predicted, of the points that are no strays: the
-    /// line goes through two of them exactly, with their noise in it.
+    /// Returns the mean of observed over predicted, without outliers. It corrects for the noise of
+    /// the two points that the line passes through exactly.
     ///
-    /// Slow points after the first of those count too, but for the slowest: times
-    /// that are long now and then are part of what a batch takes on average. Those
-    /// before it are a first run's, or from a time when the device was slower.
+    /// Slow points after the first inlier count too, except the slowest: occasional long times are
+    /// part of the average. Slow points before it are a first run's, or from a time when the device
+    /// was slower.
     fn correction(&self, fixed: f32, slope: f32, tuning: &Tuning) -> f32 {
         let inlier = tuning.inlier;
         let (mut sum, mut weights) = (0.0, 0.0);
@@ -251,8 +249,7 @@ impl Scaled {
     }
 }
 
-/// Lines to choose from. Arrays of one coefficient each, so that the compiler
-/// takes several lines at once.
+/// Candidate lines, in one array per coefficient so that the compiler can vectorise.
 struct Candidates {
     count: usize,
     fixed: [f32; CANDIDATES],
@@ -263,7 +260,7 @@ impl Candidates {
     fn push(&mut self, fixed: f32, slope: f32) {
         self.fixed[self.count] = fixed;
         self.slope[self.count] = slope;
-        // One that falls, or begins below 0, is overwritten by the next.
+        // A line that falls, or begins below 0, is overwritten by the next.
         // There is room: `candidates` pushes no more than CANDIDATES.
         self.count += usize::from(fixed >= 0.0 && slope >= 0.0);
     }

@@ -1,4 +1,4 @@
-//! What the line must do, whatever the observations.
+//! Properties of the line, whatever the observations.
 
 use breakeven_profile::stats::median;
 use breakeven_stats::theil_sen;
@@ -85,7 +85,7 @@ fn a_change_of_pace_is_followed_within_the_window() {
 }
 
 #[test]
-fn one_size_tells_no_share() {
+fn one_size_shows_no_share() {
     for share in [0.0, 0.5] {
         let line =
             robust_line(&points(&[40.0; 5], |_, _| 1000.0), share, Tuning::USUAL).expect("a line");

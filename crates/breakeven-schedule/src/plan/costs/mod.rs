@@ -1,21 +1,20 @@
-//! The measured cost model: per operation, size of task and device, what a
-//! batch costs, learned from the batches that ran. Plain data; `store` shares it among
-//! threads and processes.
+//! The measured cost model: for each operation, task size and device, the cost of a batch, learned
+//! from earlier batches. Plain data; `store` shares it among threads and processes.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `cost` | what a lookup gives: a fixed cost and one per task |
+//! | `cost` | the result of a lookup: a fixed cost and one per task |
 //! | `line` | the robust line through a window of observations |
-//! | `window` | 16 observations of an operation on a device: the newest, and an older one that alone tells a launch's cost |
-//! | `recent` | a value that batches tell: what a device draws, what a call costs |
+//! | `window` | 16 observations of an operation on a device: the newest, and an older one if it alone shows the launch cost |
+//! | `recent` | a value observed batch by batch: a device's power, a call's cost |
 //! | `overlap` | how far pieces of a batch overlapped on a GPU |
-//! | `group` | one operation at one size of task: its devices, what fits, how they hinder each other |
-//! | `part` | for how long a device was left out |
+//! | `group` | one operation at one task size: its devices, what fits, how they hinder each other |
+//! | `part` | how long a device was left out |
 //! | `shape` | where the work of a batch lies |
-//! | `ways` | what batches took in each way, for objectives |
-//! | `notes` | what the model notes of a batch beside the costs |
+//! | `ways` | times of complete batches by strategy, for objectives |
+//! | `notes` | what the model records about a batch in addition to costs |
 //! | `counter` | counts that several processes add to |
-//! | `model` | all of them, bounded; joining with what the file knows |
+//! | `model` | all operations, bounded; merging with the file |
 
 #[cfg(test)]
 mod another_size_tests;
@@ -53,7 +52,7 @@ pub(crate) use shape::{PLACES, PlaceWork};
 pub use ways::Ways;
 pub use ways::{Took, Way};
 
-/// What a batch, or a part of it, took on a device.
+/// The time of a batch, or of some of its tasks, on a device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observation {
     /// When it ended.
@@ -62,18 +61,19 @@ pub struct Observation {
     pub tasks: u64,
     /// Wall-clock time, ns.
     pub ns: u64,
-    /// Of it, moving data to the device and back, ns; none where it is not known apart.
+    /// Transfers to the device and back within it, ns; none if not known separately.
     pub transfer_ns: Option<u64>,
-    /// CPU workers at it; of no meaning on a GPU.
+    /// CPU workers that ran it; ignored for a GPU.
     pub workers: usize,
-    /// The CPU worked for half of the batch or longer, or a GPU did where this is the CPU's.
+    /// Another kind of device worked for half of the batch or longer: the CPU, or a GPU if this is
+    /// the CPU's.
     pub shared: bool,
 }
 
-/// A batch of which the cost model learns.
+/// A batch from which the cost model learns.
 #[derive(Debug)]
 pub struct Learned<'l> {
-    /// What learns of it.
+    /// The model.
     pub model: &'l mut Model,
     /// The operation's name.
     pub operation: &'l str,
@@ -81,14 +81,14 @@ pub struct Learned<'l> {
     pub memory_per_task: usize,
     /// When it ended.
     pub at: SystemTime,
-    /// CPU workers that there were.
+    /// CPU workers available.
     pub workers: usize,
-    /// In which way it ran and what it took, where an objective chose it.
+    /// Which way it ran and its times, if an objective chose it.
     pub way: Option<(Way, Took)>,
 }
 
 impl Learned<'_> {
-    /// What so many tasks took there, and of it what moving their data took.
+    /// Records the time of tasks on a device, and the transfer time within it.
     pub fn observe(
         &mut self,
         on: RanOn<'_>,
@@ -102,7 +102,7 @@ impl Learned<'_> {
             .observe(self.operation, self.memory_per_task, on, &seen);
     }
 
-    /// A launch of so many tasks was taken back, and would have taken that at the least.
+    /// Records a launch that was taken back, with a lower bound of its time.
     pub fn recalled(&mut self, gpu: &str, tasks: u64, ns: u64, shared: bool) {
         let seen = self.seen(tasks, ns, None, shared);
         let (operation, memory_per_task) = (self.operation, self.memory_per_task);
@@ -122,7 +122,7 @@ impl Learned<'_> {
     }
 }
 
-/// Where a batch ran. A GPU goes by its [`GpuSpec::name`](crate::plan::GpuSpec).
+/// Where a batch ran. A GPU is identified by its [`GpuSpec::name`](crate::plan::GpuSpec).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RanOn<'a> {
     /// On the CPU's workers.
@@ -145,13 +145,13 @@ pub struct Forgotten {
 pub struct Snapshot {
     /// Each operation at each size of task.
     pub operations: Vec<Group>,
-    /// Operations that are forgotten, and since when.
+    /// Forgotten operations, and since when.
     pub forgotten: Vec<Forgotten>,
     /// Changes that no file has.
     pub unsaved: u64,
 }
 
-/// µs since 1970; 0 before.
+/// Converts to µs since 1970; 0 before.
 pub fn micros(at: SystemTime) -> u64 {
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)

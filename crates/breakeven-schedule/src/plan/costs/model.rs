@@ -1,4 +1,4 @@
-//! The model: operations by name, then by size of task.
+//! The model: operations by name, then by task size.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::OnceLock;
@@ -11,43 +11,42 @@ use super::window::ObservationRecord;
 use super::{Forgotten, GpuCosts, Observation, OperationCosts, RanOn, Snapshot, micros};
 use crate::plan::Tuning;
 
-/// Operations times sizes that are kept; beyond, the one that was not observed
-/// for longest goes.
+/// Most operations times sizes; beyond, the one not observed for longest is dropped.
 pub(super) const MOST_GROUPS: usize = 1024;
 
-/// Bytes of a name that count. Names that differ only behind are one.
+/// Significant bytes of a name. Names that differ only after them are the same.
 pub(super) const MOST_NAME: usize = 1024;
 
-/// Operations that are remembered as forgotten.
+/// Most operations remembered as forgotten.
 const MOST_FORGOTTEN: usize = 256;
 
-/// What was observed, and what follows from it.
+/// The observations, and what follows from them.
 #[derive(Debug, Clone, Default)]
 pub struct Model {
     operations: HashMap<Box<str>, Vec<Group>>,
     groups: usize,
-    /// What a launch on each GPU costs at the least, ns, once it was asked for.
+    /// Least cost of a launch on each GPU, ns, computed on first use.
     launches: OnceLock<BTreeMap<Box<str>, f64>>,
-    /// Drivers of the GPUs that are here now.
+    /// Current drivers of the GPUs.
     drivers: HashMap<Box<str>, Box<str>>,
-    /// Operations that were forgotten, and when, µs since 1970: what was
-    /// observed until then stays out, also when another process still knows it.
+    /// Forgotten operations, and when, µs since 1970. Observations up to then stay out, even if
+    /// another process still has them.
     forgotten: HashMap<Box<str>, u64>,
-    /// What the process signs its observations with.
+    /// Identifies this process in its observations.
     writer: u32,
     next_number: u32,
-    /// Changes that the file has not seen.
+    /// Changes that the file does not have.
     pub unsaved: u64,
-    /// The usual ones, but in a bench.
+    /// Default, except in a bench.
     pub tuning: &'static Tuning,
 }
 
-/// Bits of the memory per task.
+/// Returns the bits of the memory per task.
 pub(super) fn size_class(memory_per_task: usize) -> u8 {
     (usize::BITS - memory_per_task.leading_zeros()) as u8
 }
 
-/// The least memory per task of so many bits.
+/// Returns the least memory per task with that many bits.
 fn least_of_class(size_class: u8) -> usize {
     match size_class.checked_sub(1) {
         None => 0,
@@ -55,13 +54,13 @@ fn least_of_class(size_class: u8) -> usize {
     }
 }
 
-/// The part of a name that counts.
+/// Returns the significant bytes of a name.
 pub(super) fn clipped(name: &str) -> &str {
     &name[..name.floor_char_boundary(MOST_NAME)]
 }
 
 impl Model {
-    /// An empty one, whose observations are signed with that number.
+    /// Creates an empty model, whose observations are signed with that number.
     pub fn of(writer: u32) -> Self {
         Self {
             writer,
@@ -69,8 +68,8 @@ impl Model {
         }
     }
 
-    /// What is known of an operation whose tasks take so much memory, bytes, on these GPUs and on so
-    /// many workers: of tasks of that size, or of the size nearest to it.
+    /// Returns what is known about an operation on these GPUs and with that many workers, for tasks
+    /// of `memory_per_task` bytes or of the nearest known size.
     pub fn lookup(
         &self,
         operation: &str,
@@ -82,7 +81,8 @@ impl Model {
         let groups = self.operations.get(clipped(operation));
         let groups = groups.into_iter().flatten();
         let names = gpus.iter().map(|gpu| clipped(gpu.as_ref()));
-        // A size of which nothing is known is like the nearest one, and so is a device there.
+        // An unknown size, or a device that is unknown at this size, is estimated by the nearest
+        // size.
         let far = |group: &&Group| group.size_class.abs_diff(size_class);
         let like = groups.filter(|group| far(group) <= self.tuning.like_sizes);
         let mut like: SmallVec<[&Group; 4]> = like.collect();
@@ -116,7 +116,7 @@ impl Model {
         costs
     }
 
-    /// What a launch on that GPU costs at the least, as operations showed, ns.
+    /// Returns the least cost of a launch on that GPU over all operations, ns.
     fn launch_ns(&self, gpu: &str) -> Option<f64> {
         let launches = self.launches.get_or_init(|| {
             let groups = self.operations.values().flatten();
@@ -130,7 +130,7 @@ impl Model {
         launches.get(gpu).copied()
     }
 
-    /// The least memory per task of each size that is known of an operation.
+    /// Returns the least memory per task of each known size of an operation.
     pub fn sizes(&self, operation: &str) -> Vec<usize> {
         let groups = self.operations.get(clipped(operation));
         let classes = groups.into_iter().flatten().map(|group| group.size_class);
@@ -139,14 +139,14 @@ impl Model {
         sizes
     }
 
-    /// The GPUs on which an operation was observed, in the order of their names.
+    /// Returns the GPUs on which an operation was observed, ordered by name.
     pub fn gpus(&self, operation: &str) -> BTreeSet<String> {
         let groups = self.operations.get(clipped(operation));
         let names = groups.into_iter().flatten().flat_map(Group::gpus);
         names.map(str::to_owned).collect()
     }
 
-    /// A batch, or a part of one, ran there.
+    /// Records that a batch, or some of its tasks, ran there.
     pub fn observe(
         &mut self,
         operation: &str,
@@ -157,7 +157,7 @@ impl Model {
         self.observe_or_recall(operation, memory_per_task, on, seen, false);
     }
 
-    /// The same; what was recalled would have taken that at the least.
+    /// As [`observe`](Self::observe); the time of a recalled launch is a lower bound.
     pub fn observe_or_recall(
         &mut self,
         operation: &str,
@@ -195,7 +195,7 @@ impl Model {
         });
     }
 
-    /// A launch of more tasks was refused for want of memory; so many were taken.
+    /// Records that a larger launch was refused for lack of memory and one of `tasks` fitted.
     pub fn remember_fit(
         &mut self,
         operation: &str,
@@ -212,7 +212,7 @@ impl Model {
         });
     }
 
-    /// The GPU has that driver now: what was measured with another one is void.
+    /// Sets the GPU's current driver: observations with another one are void.
     pub fn declare_driver(&mut self, gpu: &str, driver: &str) {
         let (gpu, driver) = (clipped(gpu), clipped(driver));
         if driver_of(&self.drivers, gpu) == Some(driver) {
@@ -225,20 +225,20 @@ impl Model {
         }
     }
 
-    /// Forgets what was observed of an operation until now.
+    /// Forgets the observations of an operation up to now.
     pub fn forget(&mut self, operation: &str, now: SystemTime) {
         let at_us = micros(now);
         self.unsaved += 1;
         self.launches.take();
         let operation = clipped(operation);
-        // Also what this process observed in the same microsecond.
+        // Also observations of this process in the same microsecond.
         let groups = self.operations.remove(operation).unwrap_or_default();
         self.groups -= groups.len();
         let newest = groups.iter().map(Group::newest).fold(at_us, u64::max);
         self.note_forgotten(operation, newest);
     }
 
-    /// In the order of their names.
+    /// Returns the operations, ordered by name.
     pub fn operations(&self) -> Vec<String> {
         let names = self.operations.keys().map(|name| name.to_string());
         let mut names: Vec<_> = names.collect();
@@ -257,7 +257,7 @@ impl Model {
         }
     }
 
-    /// Calls `change` with the group, made where there is none.
+    /// Calls `change` with the group, created if necessary.
     pub(super) fn with_group(
         &mut self,
         operation: &str,
@@ -286,7 +286,7 @@ impl Model {
         }
     }
 
-    /// Drops groups until there are no more than may be.
+    /// Drops groups until their number is within the limit.
     fn drop_oldest(&mut self) {
         let surplus = self.groups.saturating_sub(MOST_GROUPS);
         if surplus == 0 {
@@ -308,8 +308,7 @@ impl Model {
         self.groups -= surplus - to_go;
     }
 
-    /// Takes in what the file knows, and gives all that is known then. What this process
-    /// knows and the file does too is there once.
+    /// Merges what the file knows, and returns the result. Observations that both have count once.
     pub fn join(&mut self, filed: Vec<Group>, forgotten: Vec<Forgotten>) -> Snapshot {
         for Forgotten { operation, at_us } in forgotten {
             self.note_forgotten(clipped(&operation), at_us);
@@ -341,7 +340,7 @@ impl Model {
         self.snapshot()
     }
 
-    /// All of it as plain data, in the order of names.
+    /// Returns everything as plain data, ordered by name.
     fn snapshot(&self) -> Snapshot {
         let mut operations: Vec<_> = self.operations.values().flatten().cloned().collect();
         operations.sort_by(|a, b| (&a.operation, a.size_class).cmp(&(&b.operation, b.size_class)));
@@ -359,7 +358,7 @@ impl Model {
         }
     }
 
-    /// That snapshot was written to the file.
+    /// Records that the snapshot was written to the file.
     pub fn written(&mut self, snapshot: &Snapshot) {
         self.unsaved = self.unsaved.saturating_sub(snapshot.unsaved);
         for saved in &snapshot.operations {

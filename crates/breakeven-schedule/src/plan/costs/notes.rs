@@ -1,4 +1,4 @@
-//! What the model notes of a batch beside the costs of its devices.
+//! What the model records about a batch in addition to the costs of its devices.
 
 use super::model::{Model, clipped, driver_of, size_class};
 use super::overlap::Added;
@@ -6,7 +6,7 @@ use super::shape::{PLACES, PlaceWork};
 use super::{RanOn, Took, Way};
 
 impl Model {
-    /// A batch of an operation ended after so many ns, in which the CPU and these GPUs had a part.
+    /// Records a batch of `ns` in which the CPU and these GPUs had a share.
     pub fn note_run(
         &mut self,
         operation: &str,
@@ -24,8 +24,7 @@ impl Model {
         });
     }
 
-    /// The run that was noted last, of so many ns, was to show how many times as long the CPU
-    /// takes beside GPUs.
+    /// Records the slow-down of the CPU beside GPUs, measured by the run recorded last.
     pub(crate) fn note_hindrance(
         &mut self,
         operation: &str,
@@ -54,7 +53,7 @@ impl Model {
         });
     }
 
-    /// What a batch of so many tasks took on these GPUs in the way that an objective chose.
+    /// Records the times of a batch whose strategy an objective chose.
     pub(crate) fn note_way(
         &mut self,
         operation: &str,
@@ -68,7 +67,7 @@ impl Model {
         });
     }
 
-    /// A GPU had a part of a batch: how far its pieces overlapped, none where it was not cut.
+    /// Records how far the pieces of a GPU's batch overlapped; none if it was not cut.
     pub fn note_overlap(
         &mut self,
         operation: &str,
@@ -83,14 +82,14 @@ impl Model {
         });
     }
 
-    /// What a call of the function costs a worker whatever the call holds, ns.
+    /// Records the fixed cost of a call of the function on a worker, ns.
     pub(crate) fn note_call(&mut self, operation: &str, memory_per_task: usize, ns: f64) {
         self.with_group(operation, size_class(memory_per_task), |group, _| {
             group.call_ns.note(ns);
         });
     }
 
-    /// What an operation made a device draw above idle, W.
+    /// Records a device's power above idle during an operation, W.
     pub fn note_watts(
         &mut self,
         operation: &str,

@@ -1,28 +1,28 @@
-//! How far pieces of a batch overlapped on a GPU, and what each of them costs there.
+//! How far pieces of a batch overlapped on a GPU, and the launch cost that they show.
 //!
-//! A further piece with work `w` adds `launch + bottleneck·w`, so what it adds to a unit of its
-//! work is `launch/w + bottleneck`: of pieces of two sizes a line tells both, and what a launch
-//! costs far better than whole launches do, whose times vary by more than that.
+//! A further piece with work `w` adds `launch + bottleneck·w`, so relative to its work it adds
+//! `launch/w + bottleneck`. A line through pieces of two sizes shows both. Its launch cost is far
+//! better than one from complete launches, whose times vary by more than that cost.
 
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::plan::Tuning;
 
-/// Batches in pieces that are remembered.
+/// Remembered batches in pieces.
 const MOST: usize = 3;
 
-/// What each further piece of a batch added.
+/// The time that each further piece of a batch added.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Added {
-    /// As a part of what its work takes alone.
+    /// As a fraction of its work's time alone.
     pub part: f64,
-    /// One over what its work takes alone, 1/ns.
+    /// Reciprocal of its work's time alone, 1/ns.
     pub per_ns: f64,
 }
 
 impl Added {
-    /// As much as alone: nothing overlapped, whatever a launch costs.
+    /// The full time: nothing overlapped, whatever the launch cost.
     pub(crate) const ALL: Self = Self {
         part: 1.0,
         per_ns: 0.0,
@@ -32,29 +32,29 @@ impl Added {
         is_plausible(self.part) && is_plausible(self.per_ns)
     }
 
-    /// Part of a piece's work that a further piece added, where a launch costs that; with the
-    /// launch as long as that is not known.
+    /// Returns the fraction of its work that a further piece added, without the launch cost;
+    /// including it if it is not known.
     pub(crate) fn bottleneck(self, launch_ns: Option<f64>) -> f64 {
         (self.part - launch_ns.unwrap_or(0.0) * self.per_ns).clamp(0.0, 1.0)
     }
 }
 
-/// What the last batches in pieces told.
+/// The results of the last batches in pieces.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Overlap {
     /// Newest first.
     seen: Vec<Added>,
-    /// What a further piece costs, ns, as far as pieces of two sizes told.
+    /// Cost of a further piece, ns, if pieces of two sizes showed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     launch_ns: Option<f64>,
-    /// Batches in one launch since one in pieces showed that nothing overlaps.
+    /// Batches in one launch since a batch in pieces showed that nothing overlaps.
     #[serde(skip)]
     uncut: u64,
 }
 
 impl Overlap {
-    /// A batch in pieces told this; none for one that was not cut. A device that did not
-    /// overlap is tried again, rarely.
+    /// Records the result of a batch in pieces; none for a batch that was not cut. A device that
+    /// did not overlap is tried again, rarely.
     pub(super) fn note(&mut self, added: Option<Added>, tuning: &Tuning) {
         match added.filter(Added::is_plausible) {
             Some(added) => {
@@ -67,33 +67,33 @@ impl Overlap {
                 self.launch_ns = self.line().or(self.launch_ns);
             }
             None if self.bottleneck(tuning) > Some(1.0 - tuning.least_gain) => self.uncut += 1,
-            // It was too short to be cut, or is to be.
+            // The batch was too short to be cut, or overlap is still to be tried.
             None => {}
         }
     }
 
-    /// Nothing of this counts until the next batch in pieces. It is not forgotten before: the
-    /// file knows it, and would bring it back.
+    /// Returns true if the results are ignored until the next batch in pieces. They are not
+    /// dropped: the file has them, and would restore them.
     fn is_old(&self, tuning: &Tuning) -> bool {
         self.uncut >= tuning.runs_before_again
     }
 
-    /// What a further piece costs by the longest and the shortest pieces, ns.
+    /// Returns the cost of a further piece by the longest and the shortest pieces, ns.
     fn line(&self) -> Option<f64> {
         let pieces = self.seen.iter().filter(|added| added.per_ns > 0.0);
         let by_length = |a: &&Added, b: &&Added| a.per_ns.total_cmp(&b.per_ns);
         let (long, short) = (pieces.clone().min_by(by_length)?, pieces.max_by(by_length)?);
-        let is_told = short.per_ns >= 2.0 * long.per_ns;
+        let is_known = short.per_ns >= 2.0 * long.per_ns;
         let slope = (short.part - long.part) / (short.per_ns - long.per_ns);
-        is_told.then(|| slope.clamp(0.0, short.part / short.per_ns))
+        is_known.then(|| slope.clamp(0.0, short.part / short.per_ns))
     }
 
-    /// What a further piece costs, ns, where pieces of two sizes told.
+    /// Returns the cost of a further piece, ns, if pieces of two sizes showed it.
     pub(super) fn launch_ns(&self, tuning: &Tuning) -> Option<f64> {
         self.launch_ns.filter(|_| !self.is_old(tuning))
     }
 
-    /// The middle one of what was seen, the larger of two.
+    /// Returns the median, the larger of two.
     pub(super) fn bottleneck(&self, tuning: &Tuning) -> Option<f64> {
         let seen = self.seen.iter().filter(|_| !self.is_old(tuning));
         let mut seen: SmallVec<[f64; MOST]> =
@@ -106,7 +106,7 @@ impl Overlap {
         self.seen.is_empty()
     }
 
-    /// The file knows this: it counts where this process saw nothing.
+    /// Merges the file's results: they count if this process has none.
     pub(super) fn join(&mut self, filed: Self) {
         if self.seen.is_empty() {
             self.launch_ns = filed.launch_ns.filter(|ns| is_plausible(*ns));
@@ -117,7 +117,7 @@ impl Overlap {
     }
 }
 
-/// A file may say anything.
+/// Checks a value: a file may contain anything.
 fn is_plausible(value: f64) -> bool {
     (0.0..f64::INFINITY).contains(&value)
 }
@@ -126,7 +126,8 @@ fn is_plausible(value: f64) -> bool {
 mod tests {
     use super::*;
 
-    /// In that many pieces, of work that takes 1 ms with launches of 10 us, a third overlaps not.
+    /// A batch of 1 ms of work in `count` pieces, with launches of 10 µs, of which a third does not
+    /// overlap.
     fn pieces(count: f64) -> Added {
         let per_ns = count / 1e6;
         Added {
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_two_sizes_tell_what_a_launch_costs() {
+    fn pieces_of_two_sizes_show_what_a_launch_costs() {
         let mut overlap = Overlap::default();
         assert_eq!(
             (
@@ -156,7 +157,7 @@ mod tests {
         overlap.note(Some(pieces(3.0)), Tuning::USUAL);
         assert_eq!(overlap.launch_ns(Tuning::USUAL), None);
         overlap.note(Some(pieces(50.0)), Tuning::USUAL);
-        let launch = overlap.launch_ns(Tuning::USUAL).expect("two sizes told");
+        let launch = overlap.launch_ns(Tuning::USUAL).expect("two sizes show it");
         assert!((launch - 1e4).abs() < 1.0, "{launch}");
         assert!(is(&overlap, 0.333));
         // It is kept where further batches are in as many pieces.
@@ -193,10 +194,10 @@ mod tests {
         assert_eq!(overlap.bottleneck(Tuning::USUAL), Some(1.0));
         overlap.note(None, Tuning::USUAL);
         assert_eq!(overlap.bottleneck(Tuning::USUAL), None);
-        // What the file still knows does not come back.
+        // What the file still has does not come back.
         overlap.join(filed);
         assert_eq!(overlap.bottleneck(Tuning::USUAL), None);
-        // Batches that are too short to be cut say nothing of one that overlaps.
+        // Batches that are too short to be cut do not count against a device that overlaps.
         overlap.note(Some(pieces(2.0)), Tuning::USUAL);
         (0..=uncut).for_each(|_| overlap.note(None, Tuning::USUAL));
         assert!(is(&overlap, 0.353));

@@ -1,22 +1,22 @@
-//! When something last had a part of the time that was spent running an operation.
+//! When a device last had a share of an operation's time.
 
 use serde::{Deserialize, Serialize};
 
 use super::Absence;
 
-/// How long ago something last had a part in batches.
+/// How long ago a device last had a share of batches.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Part {
     /// Time spent running the operation since then, ns.
     since: u64,
-    /// Tries in a row.
+    /// Consecutive trials.
     #[serde(skip)]
     tries: u32,
 }
 
 impl Part {
-    /// It has had none in all the time that was ever spent.
+    /// Creates the record of a device without a share in all the time spent.
     pub(super) fn never(spent: u64) -> Self {
         Self {
             since: spent,
@@ -28,14 +28,14 @@ impl Part {
         self.since > 0
     }
 
-    /// A batch took so many ns, in which it had no part.
+    /// Records a batch of `ns` without a share.
     pub(super) fn had_none(&mut self, ns: u64) {
         self.since = self.since.saturating_add(ns);
     }
 
-    /// It had one in the batch that ended now, of so many ns that are counted already.
+    /// Records a share of the batch that just ended, of `ns` that are counted already.
     pub(super) fn had(&mut self, ns: u64) {
-        // Who was left out before was tried now.
+        // A device that was left out before was tried now.
         self.tries = match self.since > ns {
             true => self.tries.saturating_add(1),
             false => 0,
@@ -50,8 +50,8 @@ impl Part {
         }
     }
 
-    /// Makes it the later of two last parts: this process's, where it was after the file was
-    /// last read, and the file's. `unfiled` was spent since. True where it was the file's.
+    /// Keeps the later of two last shares: this process's, if it was after the last read of the
+    /// file, and the file's. `unfiled` was spent since. Returns true if it was the file's.
     pub(super) fn join(&mut self, filed: Self, unfiled: u64) -> bool {
         let is_filed = self.since >= unfiled;
         if is_filed {

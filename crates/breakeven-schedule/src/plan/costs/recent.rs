@@ -1,11 +1,11 @@
-//! A value that batches tell one by one, such as what an operation makes a device draw.
+//! A value observed batch by batch, such as a device's power during an operation.
 
 use serde::{Deserialize, Serialize};
 
-/// Values that are kept: the middle one of them counts, so that a stray moves nothing.
+/// Values kept. Their median counts, so an outlier changes nothing.
 const KEPT: usize = 8;
 
-/// No device draws that many watts, and no call lasts that many ns: a file may say anything.
+/// Largest plausible watts of a device, or ns of a call: a file may contain anything.
 const MOST: f64 = 1e15;
 
 /// The newest values.
@@ -28,7 +28,7 @@ impl Recent {
         self.settle();
     }
 
-    /// The middle one of what was seen, the lower of two.
+    /// Returns the median, the lower of two.
     pub(super) fn middle(&self) -> Option<f64> {
         self.middle
     }
@@ -37,7 +37,7 @@ impl Recent {
         self.seen.is_empty()
     }
 
-    /// The file knows these: they count where this process saw nothing.
+    /// Merges the file's values: they count if this process has none.
     pub(super) fn join(&mut self, filed: Self) {
         if self.seen.is_empty() {
             self.seen = filed.seen;

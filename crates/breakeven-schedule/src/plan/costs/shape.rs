@@ -1,50 +1,50 @@
-//! Where in the batches of an operation the work lies, as far as that repeats, and how far
-//! their tasks differ.
+//! Where the work lies in the batches of an operation, as far as that repeats, and how far their
+//! tasks differ.
 
 use std::sync::Arc;
 
 use crate::plan::Tuning;
 
-/// Places of a batch.
+/// Places in a batch.
 pub(crate) const PLACES: usize = 32;
 
-/// Where in a batch the work is to be expected, and how far its tasks differ.
+/// Where the work of a batch is expected, and how far its tasks differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shape {
     /// The work of a task at each place, relative to the batch's mean.
     pub(crate) places: [f32; PLACES],
-    /// How far a batch is off that at a place, on average.
+    /// Mean deviation of a batch from this at a place.
     pub(crate) spread: f32,
-    /// The dearest of n tasks has n to the power of this times the work of the mean: 0 where
-    /// they are alike, 1/a where they have a Pareto tail of index a.
+    /// The most expensive of n tasks has n to this power times the mean work: 0 if they are alike,
+    /// 1/a for a Pareto tail of index a.
     pub(crate) tail: f32,
 }
 
 impl Shape {
-    /// True if batches keep to it: it is known where the work of the next one lies.
+    /// Returns true if batches follow it, so that the work of the next one is predictable.
     pub(crate) fn repeats(&self, tuning: &Tuning) -> bool {
         self.spread <= tuning.most_spread
     }
 
-    /// True where it is known that all places have about the same work.
+    /// Returns true if all places are known to have about the same work.
     pub(crate) fn is_even(&self, tuning: &Tuning) -> bool {
         let least = self.places.iter().copied().fold(f32::INFINITY, f32::min);
         let most = self.places.iter().copied().fold(0.0, f32::max);
         self.repeats(tuning) && f64::from(most) <= tuning.alike * f64::from(least)
     }
 
-    /// How far tasks differ ([`Shape::tail`]), as far as a batch has told.
+    /// Returns how far tasks differ ([`Shape::tail`]), if a batch has shown it.
     pub(crate) fn tail_of(shape: Option<&Arc<Self>>) -> f64 {
         shape.map_or(0.0, |shape| shape.tail.into())
     }
 }
 
-/// What was seen of a batch at a place.
+/// The observed work at a place of a batch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PlaceWork {
     /// The work of a task, relative to the batch's mean.
     pub(crate) work: f32,
-    /// GPUs did most of its tasks.
+    /// GPUs ran most of its tasks.
     pub(crate) is_gpus: bool,
 }
 
@@ -58,27 +58,26 @@ impl Default for Shape {
     }
 }
 
-/// The shape that the batches of an operation had, and how well the next one's is told
-/// by it.
+/// The shape of an operation's batches, and how well it predicts the next one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Remembered {
     shape: Shape,
-    /// What is to be expected of the next batch; none before the first.
+    /// The prediction for the next batch; none before the first.
     expected: Option<Arc<Shape>>,
-    /// Slope of the regression of a batch's shape on what was remembered before it: 1
-    /// where batches repeat, 0 where the order of their tasks is another each time.
+    /// Slope of the regression of a batch's shape on the shape remembered before it: 1 if batches
+    /// repeat, 0 if the order of their tasks changes each time.
     agreement: f32,
     batches: u32,
 }
 
 impl Remembered {
-    /// What is to be expected of the next batch.
+    /// Returns the prediction for the next batch.
     pub(super) fn expected(&self) -> Option<Arc<Shape>> {
         self.expected.clone()
     }
 
-    /// Takes in what was seen of a batch; places of which nothing was seen are none, and so
-    /// is the tail where workers did too few tasks to tell.
+    /// Records the observed places of a batch. Places without an observation are none, and so is
+    /// the tail if workers ran too few tasks.
     pub(super) fn note(
         &mut self,
         seen: &[Option<PlaceWork>; PLACES],
@@ -133,9 +132,9 @@ impl Remembered {
         }));
     }
 
-    /// Of tasks that always run on the same device nobody can tell whether they are dear or
-    /// the device is slow: between those of workers and those of GPUs the ratio stays what
-    /// it was, or it would drift.
+    /// Keeps the ratio between the work at places of workers and at places of GPUs. If tasks always
+    /// run on the same device, nothing shows whether they are expensive or the device is slow, and
+    /// the ratio would drift.
     fn keep_levels(&self, seen: &[Option<PlaceWork>; PLACES], values: &mut [Option<f32>; PLACES]) {
         for of_gpus in [false, true] {
             let is_one =
@@ -153,7 +152,7 @@ impl Remembered {
     }
 }
 
-/// What was seen and what was known at each place where something was seen.
+/// Pairs the observed with the remembered value at each observed place.
 fn pairs(seen: &[Option<f32>; PLACES], known: &Shape) -> impl Iterator<Item = (f32, f32)> {
     let pairs = seen.iter().zip(known.places);
     pairs.filter_map(|(new, old)| Some(((*new)?, old)))
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tail_is_followed_and_what_tells_nothing_changes_nothing() {
+    fn the_tail_is_followed_and_what_shows_nothing_changes_nothing() {
         let mut shape = Remembered::default();
         let seen = [Some(PlaceWork {
             work: 1.0,
@@ -198,7 +197,7 @@ mod tests {
         }); PLACES];
         let mut tail = |tail| {
             shape.note(&seen, tail, Tuning::USUAL);
-            shape.expected().expect("a batch told").tail
+            shape.expected().expect("a batch showed it").tail
         };
         assert_eq!(tail(None), 0.0);
         assert_eq!([tail(Some(0.5)), tail(None)], [0.5, 0.5]);

@@ -1,40 +1,40 @@
-//! What whole batches took that ran in one of the ways among which an objective chooses:
-//! on the CPU alone, on GPUs alone, on both.
+//! Times of complete batches by the way they ran, for objectives: on the CPU alone, on GPUs alone,
+//! on both.
 //!
-//! What a device costs is a mean over tasks. When a batch of few tasks ends, one expensive
-//! task decides, which no mean tells; the batches themselves do.
+//! A device's cost is a mean over tasks. The end of a batch of few tasks depends on one expensive
+//! task, which no mean shows; times of complete batches do.
 
 use std::sync::Arc;
 
 use crate::plan::Tuning;
 
-/// Batches that are remembered of each way, so that they do not become ever more; after so
-/// many others the longest of them is forgotten.
+/// Most batches remembered of each way; also the number of other batches after which the longest of
+/// them is forgotten.
 const MOST: u32 = 32;
 
-/// In which way a batch ran that an objective chose.
+/// The way in which a batch ran that an objective chose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// That of the candidate at this place of the decision.
+    /// The candidate with this index in the decision.
     Candidate(usize),
-    /// In a split that kept its parts, with that percent of the tasks for GPUs.
+    /// A split with fixed shares, with that percentage of the tasks for GPUs.
     Kept(u8),
 }
 
-/// What a batch took, ns.
+/// The times of a batch, ns.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Took {
-    /// From its beginning to its end.
+    /// From beginning to end.
     pub ns: f64,
-    /// For how long the CPU worked, as if all its workers had.
+    /// Busy time of the CPU, averaged over its workers.
     pub cpu: f64,
-    /// For how long each GPU did.
+    /// Busy time of each GPU.
     pub gpus: Vec<f64>,
-    /// As a multiple of what was predicted.
+    /// As a multiple of the prediction.
     pub times: f64,
 }
 
-/// A batch: its tasks, what it took, and its GPUs.
+/// A batch: its tasks, its times, and its GPUs.
 #[derive(Debug, Clone, PartialEq)]
 struct Ran {
     tasks: u64,
@@ -52,9 +52,9 @@ impl Ran {
 #[derive(Debug, Clone, PartialEq)]
 struct Last {
     way: Way,
-    /// Shared with the decisions that look at them.
+    /// Shared with the decisions that read them.
     ran: Vec<Arc<Ran>>,
-    /// Batches that ran in other ways since.
+    /// Batches that ran in another way since.
     others: u32,
 }
 
@@ -63,10 +63,10 @@ struct Last {
 pub struct Ways(Vec<Last>);
 
 impl Ways {
-    /// A batch ran on these GPUs in that way.
+    /// Records a batch that ran this way on these GPUs.
     pub(super) fn note(&mut self, way: Way, tasks: usize, (took, gpus): (Took, &[String])) {
         for last in self.0.iter_mut().filter(|last| last.way != way) {
-            // What was slow once is tried again some time.
+            // A way that was slow once is tried again later.
             last.others += 1;
             if last.others.is_multiple_of(MOST) {
                 let times = last.ran.iter().enumerate();
@@ -98,7 +98,7 @@ impl Ways {
         last.ran.insert(0, Arc::new(ran));
     }
 
-    /// The percents of the splits that kept their parts.
+    /// Iterates over the percentages of the splits with fixed shares.
     pub fn kept(&self) -> impl Iterator<Item = u8> {
         self.0.iter().filter_map(|last| match last.way {
             Way::Kept(gpu) => Some(gpu),
@@ -106,7 +106,7 @@ impl Ways {
         })
     }
 
-    /// How many times as long as predicted the worst of the splits took that kept their parts.
+    /// Returns the largest observed over predicted time of the splits with fixed shares.
     pub fn overrun(&self) -> f64 {
         let ways = self.0.iter();
         let kept = ways.filter(|last| matches!(last.way, Way::Kept(_)));
@@ -114,7 +114,7 @@ impl Ways {
         times.fold(1.0, f64::max)
     }
 
-    /// Those of batches on these GPUs.
+    /// Returns the batches on these GPUs.
     pub(super) fn on<'g>(&self, gpus: impl Iterator<Item = &'g str> + Clone) -> Self {
         let is_on = |ran: &&Arc<Ran>| ran.gpus.iter().map(|gpu| &**gpu).eq(gpus.clone());
         let of_way = |last: &Last| Last {
@@ -125,8 +125,8 @@ impl Ways {
         Self(self.0.iter().map(of_way).collect())
     }
 
-    /// What batches of about so many tasks took in that way: the usual one, and the longest
-    /// time; none where there was none.
+    /// Returns the times of batches with about `tasks` tasks that ran this way: the usual ones, and
+    /// the longest time; none if there was none.
     pub fn took(&self, way: Way, tasks: usize, tuning: &Tuning) -> Option<(Took, f64)> {
         let alike = tuning.alike.recip()..=tuning.alike;
         let tasks = tasks.max(1) as f64;
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_of_about_as_many_tasks_on_the_same_gpus_tell() {
+    fn batches_of_about_as_many_tasks_on_the_same_gpus_count() {
         let mut ways = Ways::default();
         let (way, gpus) = (Way::Candidate(2), ["a".to_owned()]);
         for ns in [100.0, 300.0, 110.0] {

@@ -4,81 +4,80 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use super::Cost;
-use super::cost::tell_fixed;
+use super::cost::sizes_differ;
 use super::counter::Counter;
 use super::line::{Line, Point, WINDOW, robust_line};
 use crate::plan::Tuning;
 
-/// What the times of a window depend on.
+/// How the times of a window depend on workers and size.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) enum Kind {
-    /// Twice as many workers take half the time per task. Setting a pool to work takes
-    /// microseconds, and what is longer grows with the tasks.
+    /// Twice as many workers take half the time per task. Starting a pool takes microseconds;
+    /// longer times grow with the tasks.
     #[default]
     Cpu,
-    /// A part of a time is fixed: a launch takes microseconds or milliseconds.
+    /// A fraction of the time is fixed: a launch takes microseconds or milliseconds.
     Gpu,
 }
 
-/// One observation. Time, writer and number tell it from every other one; in
-/// this order they are also the order of age.
+/// One observation. Time, writer and number identify it; their order is the order of age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct ObservationRecord {
     /// When the run ended, µs since 1970.
     pub(super) at_us: u64,
-    /// The process that made it: a random number.
+    /// The process that made it, by a random number.
     pub(super) writer: u32,
-    /// Its number among those of the process.
+    /// Its number within the process.
     pub(super) number: u32,
     pub(super) tasks: u64,
     pub(super) ns: u64,
     /// CPU workers that ran it.
     pub(super) workers: u32,
-    /// Part of the time that went into transfers, ns.
+    /// Time of transfers within it, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) transfer_ns: Option<u64>,
     /// Other devices worked at the same batch at the same time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) shared: bool,
-    /// The launch was taken back: it would have taken that at the least.
+    /// The launch was taken back: its time is a lower bound.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) recalled: bool,
 }
 
 impl ObservationRecord {
-    /// True for what a run can have taken: some tasks, at least one worker, and
-    /// less time than 2^53 ns (three months), with less tasks than that and no
-    /// more than 65 536 workers. Ratios of those fit single precision.
+    /// Returns true for a possible run: some tasks, at least one worker and at most 65 536, less
+    /// than 2^53 ns (three months), and fewer than 2^53 tasks. Ratios of those fit single
+    /// precision.
     pub(super) fn is_plausible(&self) -> bool {
         const MOST: u64 = 1 << 53;
         let workers = (1..=1 << 16).contains(&self.workers);
         (1..MOST).contains(&self.tasks) && self.ns < MOST && workers
     }
 
-    /// What tells it from every other one.
+    /// Returns what identifies it.
     fn id(&self) -> (u64, u32, u32) {
         (self.at_us, self.writer, self.number)
     }
 }
 
-/// The newest observations, oldest first. One from a file is there to be joined.
+/// The newest observations, oldest first. A window from a file is only merged.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Window {
     #[serde(skip)]
     kind: Kind,
     #[serde(skip)]
     tuning: &'static Tuning,
-    /// Observations that were ever made.
+    /// Observations ever made.
     pub(super) observed: Counter,
     #[serde(rename = "observations")]
     pub(super) records: Vec<ObservationRecord>,
-    /// Observations in a row that were far faster than those before.
+    /// Consecutive observations that were far faster than earlier ones.
     #[serde(skip)]
     faster: usize,
-    /// How many times as long a task takes beside other devices, as far as another tells.
+    /// Slow-down of a task beside other devices, as another device showed it.
     #[serde(skip)]
     hindrance: f64,
-    /// Their cost on one worker where the kind scales.
+    /// Their cost, on one worker if the kind scales with workers.
     #[serde(skip)]
     cost: Option<Cost>,
 }
@@ -101,12 +100,12 @@ impl Window {
         self.records.is_empty()
     }
 
-    /// When the newest observation was made, µs since 1970.
+    /// Returns when the newest observation was made, µs since 1970.
     pub(super) fn newest(&self) -> u64 {
         self.records.last().map_or(0, |record| record.at_us)
     }
 
-    /// Devices were seen to hinder each other so far.
+    /// Sets how far devices hinder each other.
     pub(super) fn set_hindrance(&mut self, times: f64) {
         if self.hindrance != times {
             self.hindrance = times;
@@ -114,7 +113,7 @@ impl Window {
         }
     }
 
-    /// The cost with so many workers.
+    /// Returns the cost with that many workers.
     pub(super) fn cost(&self, workers: usize) -> Option<Cost> {
         let cost = self.cost?;
         if self.kind == Kind::Gpu {
@@ -128,10 +127,10 @@ impl Window {
         })
     }
 
-    /// Takes a new observation in; the oldest goes.
+    /// Adds an observation; the oldest is dropped.
     ///
-    /// Of a device that was left out since, and is far faster than it was, all but the
-    /// newest are of another time, perhaps of a load that has ended.
+    /// If the device was left out since and is far faster than before, only the newest observations
+    /// are kept: the older ones are from another time, perhaps under a load that has ended.
     pub(super) fn push(&mut self, mut record: ObservationRecord, was_left_out: bool) {
         let tuning = self.tuning;
         let workers = record.workers.max(1) as usize;
@@ -147,7 +146,7 @@ impl Window {
             let surplus = self.records.len().saturating_sub(kept);
             self.records.drain(..surplus);
         }
-        // A clock that was set back must not make it older than what is here.
+        // A clock that was set back must not make it older than the existing ones.
         if let Some(last) = self.records.last() {
             record.at_us = record.at_us.max(last.at_us.saturating_add(1));
         }
@@ -157,7 +156,7 @@ impl Window {
         self.fit();
     }
 
-    /// Takes in what the file knows: of both the newest, each once.
+    /// Merges the file's observations: the newest of both, each once.
     pub(super) fn join(&mut self, filed: Self) {
         let observed = filed.observed.value().max(filed.records.len() as u64);
         self.observed.join(observed);
@@ -169,17 +168,17 @@ impl Window {
         self.fit();
     }
 
-    /// Drops the oldest of what is too much, but for one that alone tells what a launch costs:
-    /// of launches of one size nobody would know.
+    /// Drops the oldest surplus observation, unless it alone shows the launch cost: launches of one
+    /// size do not show it.
     fn make_room(&mut self) {
         let surplus = self.records.len().saturating_sub(WINDOW);
-        let from = usize::from(surplus > 0 && self.first_alone_tells());
+        let from = usize::from(surplus > 0 && self.is_first_needed());
         self.records.drain(from..from + surplus);
     }
 
-    /// True where the oldest observation is the only one of another size, and took less for
-    /// fewer tasks or more for more: one that compiled a kernel tells nothing.
-    fn first_alone_tells(&self) -> bool {
+    /// Returns true if the oldest observation is the only one of another size, and took less for
+    /// fewer tasks or more for more. One that includes a kernel's compilation shows nothing.
+    fn is_first_needed(&self) -> bool {
         let [first, others @ .., newest] = &self.records[..] else {
             return false;
         };
@@ -187,14 +186,14 @@ impl Window {
             true => (first, newest),
             false => (newest, first),
         };
-        let tell = |a: u64, b: u64| tell_fixed(a.min(b), a.max(b));
+        let differ = |a: u64, b: u64| sizes_differ(a.min(b), a.max(b));
         self.kind == Kind::Gpu
-            && tell(few.tasks, many.tasks)
+            && differ(few.tasks, many.tasks)
             && few.ns < many.ns
-            && !others.iter().any(|other| tell(other.tasks, newest.tasks))
+            && !others.iter().any(|other| differ(other.tasks, newest.tasks))
     }
 
-    /// Drops what was observed until then.
+    /// Drops observations up to that time.
     pub(super) fn forget_until(&mut self, at_us: u64) {
         self.records.retain(|record| record.at_us > at_us);
         self.fit();
@@ -224,13 +223,13 @@ impl Window {
             fewest,
             most,
             scale: 1.0,
-            is_launch_told: false,
+            is_launch_stated: false,
             is_bound,
             observations: self.observed.value(),
         });
     }
 
-    /// An observation as it would have been without other devices beside it.
+    /// Converts an observation to one without other devices working.
     fn point(&self, record: &ObservationRecord, beside: f64) -> Point {
         let workers = if self.kind == Kind::Cpu {
             record.workers
@@ -247,8 +246,8 @@ impl Window {
         }
     }
 
-    /// How many times as long a task takes beside other devices: as the CPU was hindered, or
-    /// less where a GPU's times, alone and beside it, lie nearer to one line by that.
+    /// Returns the slow-down of a task beside other devices: that of the CPU, or less if it brings
+    /// a GPU's times, alone and beside the CPU, closer to one line.
     fn beside(&self) -> f64 {
         if self.hindrance <= 1.0 || self.kind == Kind::Cpu {
             return self.hindrance;
@@ -265,13 +264,13 @@ impl Window {
         nearest.unwrap_or(self.hindrance)
     }
 
-    /// The observations, as they would have been without other devices beside them.
+    /// Returns the observations, converted to ones without other devices working.
     fn points(&self, beside: f64) -> SmallVec<[Point; WINDOW]> {
         let points = self.records.iter().map(|record| self.point(record, beside));
         points.collect()
     }
 
-    /// Median transfer time per task, ns; 0 where no observation tells.
+    /// Returns the median transfer time per task, ns; 0 if no observation has one.
     fn transfer(&self) -> f64 {
         let each =
             |record: &ObservationRecord| Some(record.transfer_ns? as f64 / record.tasks as f64);

@@ -1,4 +1,4 @@
-//! Which observations stay.
+//! Which observations are kept.
 
 use super::window::{Kind, ObservationRecord, Window};
 use crate::plan::Tuning;
@@ -17,7 +17,7 @@ fn launch(number: u32, tasks: u64, ns: u64) -> ObservationRecord {
     }
 }
 
-/// A launch of ten tasks in so many ns, then many of a hundred in 2 ms.
+/// A launch of ten tasks in `ns`, then many of a hundred in 2 ms.
 fn after_a_small_one(ns: u64) -> Window {
     let mut window = Window::new(Kind::Gpu, Tuning::USUAL);
     window.push(launch(0, 10, ns), false);
@@ -28,11 +28,11 @@ fn after_a_small_one(ns: u64) -> Window {
 }
 
 #[test]
-fn what_alone_tells_a_launchs_cost_stays_when_it_is_old() {
+fn what_alone_shows_a_launchs_cost_stays_when_it_is_old() {
     let window = after_a_small_one(1_100_000);
     assert_eq!(window.records.len(), 16);
     let cost = window.cost(1).expect("it was observed");
-    assert!(cost.tells_fixed(), "{cost:?}");
+    assert!(cost.is_fixed_known(), "{cost:?}");
     assert!((cost.fixed_ns / 1e6 - 1.0).abs() < 0.01, "{cost:?}");
     // What two processes know, through the file.
     let mut joined = after_a_small_one(1_100_000);
@@ -53,5 +53,5 @@ fn what_alone_tells_a_launchs_cost_stays_when_it_is_old() {
 fn a_first_launch_that_compiled_a_kernel_goes() {
     let window = after_a_small_one(300_000_000);
     let cost = window.cost(1).expect("it was observed");
-    assert!(!cost.tells_fixed(), "{cost:?}");
+    assert!(!cost.is_fixed_known(), "{cost:?}");
 }

@@ -25,21 +25,21 @@ pub struct SimulatedInFlight<T> {
     pub(super) ready: Option<Instant>,
     pub(super) outcome: Outcome,
     pub(super) launch: u64,
-    /// The device's life that it belongs to.
+    /// The life of the device that it belongs to.
     pub(super) life: u64,
     pub(super) outputs: Vec<T>,
-    /// What moving its data takes.
+    /// Its transfer time.
     pub(super) transfer: Duration,
-    /// Memory of the device that it has.
+    /// Device memory that it occupies.
     pub(super) bytes: u64,
 }
 
 impl<T> SimulatedInFlight<T> {
-    /// The outputs, once the device is done; of a batch that hangs, never.
+    /// Returns the outputs, once the device is done; for a batch that hangs, never.
     ///
     /// # Errors
     ///
-    /// Those that are scripted.
+    /// The scripted errors.
     pub fn wait(mut self) -> Result<Vec<T>, DeviceError> {
         loop {
             if let Some(outcome) = self.look() {
@@ -54,7 +54,7 @@ impl<T> SimulatedInFlight<T> {
         }
     }
 
-    /// The outputs, if they are there.
+    /// Returns the outputs, if they are available.
     pub(super) fn look(&mut self) -> Option<Result<Vec<T>, DeviceError>> {
         let launch = self.launch;
         let mut device = locked(&self.device);

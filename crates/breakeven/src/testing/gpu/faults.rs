@@ -12,18 +12,18 @@ pub enum Fault {
     SubmitError(DeviceErrorKind),
     /// `submit` panics.
     SubmitPanic,
-    /// The batch fails when its time has come.
+    /// The batch fails at its end.
     PollError(DeviceErrorKind),
-    /// `poll` panics when the batch's time has come.
+    /// `poll` panics at the batch's end.
     PollPanic,
     /// The batch never finishes. Batches after it do.
     Hang,
-    /// Outputs `first`, `first + every`, … of the batch are wrong. `first` counts
-    /// round the batch, so one output is wrong at least.
+    /// Outputs `first`, `first + every`, … of the batch are wrong. `first` wraps around the batch,
+    /// so at least one output is wrong.
     Wrong {
         /// The first of them.
         first: usize,
-        /// From one to the next; 0 for `first` alone.
+        /// The distance between them; 0 for `first` alone.
         every: usize,
     },
     /// The last outputs of the batch are missing.
@@ -31,23 +31,23 @@ pub enum Fault {
         /// How many; all of a smaller batch.
         by: usize,
     },
-    /// The batch has outputs of no task.
+    /// The batch has surplus outputs.
     TooMany {
         /// How many.
         by: usize,
     },
     /// The device is lost: this call, all batches in flight and all later calls fail.
     Lost {
-        /// Calls of `submit` that fail after this one, until the device is
-        /// back; none where it never is. Batches that were in flight stay lost.
+        /// Calls of `submit` that fail after this one, until the device is back; none if it never
+        /// is. Batches that were in flight stay lost.
         recovers_after: Option<u64>,
     },
-    /// From then on a batch of more tasks is out of memory.
+    /// From then on a larger batch is out of memory.
     OutOfMemoryAbove {
-        /// Most tasks that there is memory for.
+        /// Most tasks that fit memory.
         tasks: usize,
     },
-    /// From then on a task takes that many times as long.
+    /// From then on tasks are slower by this factor.
     SlowDown {
         /// Replaces the factor of an earlier one.
         factor: f64,
@@ -107,25 +107,25 @@ impl Fault {
     }
 }
 
-/// Which faults happen at which launch. Launches are counted by calls of
-/// `submit`, from 0, those that fail included.
+/// Which faults happen at which launch. Launches are numbered by calls of `submit`, from 0,
+/// including failing ones.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FaultScript {
-    /// Launch and fault, in any order. Of several at one launch those of the
-    /// device come first (lost, out of memory, slower), then the others as listed.
+    /// Launch and fault, in any order. Of several at one launch those of the device come first
+    /// (lost, out of memory, slower), then the rest as listed.
     pub faults: Vec<(u64, Fault)>,
 }
 
 /// What [`FaultScript::random`] draws from.
 #[derive(Debug, Clone, Copy)]
 pub struct RandomFaults<'a> {
-    /// Launches among which the faults fall.
+    /// Launches among which the faults are distributed.
     pub launches: u64,
     /// Most faults of a script.
     pub most: usize,
-    /// Tasks of a batch: bounds positions, counts and limits of memory.
+    /// Tasks of a batch: limits positions, counts and memory limits.
     pub tasks: usize,
-    /// Kinds to draw from, each as likely as often as it is here.
+    /// Kinds to draw from, each as often as it is listed.
     pub kinds: &'a [FaultKind],
 }
 
@@ -142,12 +142,12 @@ impl Default for RandomFaults<'static> {
 }
 
 impl FaultScript {
-    /// No faults.
+    /// Creates a script without faults.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// The same and that fault at that launch.
+    /// Adds a fault at a launch.
     #[must_use]
     pub fn at(mut self, launch: u64, fault: Fault) -> Self {
         self.faults.push((launch, fault));
@@ -171,7 +171,7 @@ impl FaultScript {
         }
     }
 
-    /// The faults at that launch, in their order.
+    /// Returns the faults at that launch, in their order.
     pub(super) fn of(&self, launch: u64) -> impl Iterator<Item = &Fault> {
         let here = self.faults.iter();
         here.filter(move |fault| fault.0 == launch)

@@ -1,4 +1,4 @@
-//! What changes on a simulated GPU while it runs.
+//! The state of a simulated GPU while it runs.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use super::faults::{Fault, FaultKind, FaultScript};
 use super::timeline::{Timeline, ns};
 use crate::error::{DeviceError, DeviceErrorKind};
 
-/// What becomes of a batch.
+/// The outcome of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     Outputs,
@@ -22,29 +22,29 @@ pub(super) struct State {
     /// The first submission.
     began: Option<Instant>,
     timeline: Timeline,
-    /// Number of its present life; grows when the device is lost, with the batches of the one
-    /// before.
+    /// Number of its present life. It grows when the device is lost, together with the batches of
+    /// the previous life.
     pub(super) life: u64,
     /// Bytes of the batches in flight.
     pub(super) held: u64,
-    /// The launch with which a device that was lost is back.
+    /// The launch with which a lost device is back.
     back_at: u64,
-    /// Most tasks that there is memory for.
+    /// Most tasks that fit memory.
     memory_for: Option<usize>,
-    /// Time of a task over what it takes by the spec, where that changed.
+    /// Slow-down of a task compared with the spec, if changed.
     factor: Option<f64>,
     pub(super) counts: SimulatedCounts,
 }
 
-/// A call of `submit` that the script does not refuse, and what is to become of its batch.
+/// A call of `submit` that the script does not refuse, and the outcome of its batch.
 pub(super) struct Scripted {
-    /// There is none: the call panics.
+    /// There is no batch: the call panics.
     pub(super) panics: bool,
     pub(super) launch: u64,
     pub(super) life: u64,
     pub(super) factor: f64,
     pub(super) outcome: Outcome,
-    /// Those that change its outputs.
+    /// The faults that change its outputs.
     pub(super) faults: Vec<Fault>,
 }
 
@@ -53,7 +53,7 @@ impl State {
         *self.counts.faults.entry(kind).or_default() += 1;
     }
 
-    /// Takes the next call of `submit`, with so many tasks.
+    /// Handles the next call of `submit`, with that many tasks.
     pub(super) fn admit(
         &mut self,
         script: &FaultScript,
@@ -106,7 +106,7 @@ impl State {
         Ok(batch)
     }
 
-    /// What a fault changes for good.
+    /// Applies a permanent fault.
     fn change(&mut self, launch: u64, fault: &Fault) {
         match *fault {
             Fault::Lost { recovers_after } => {
@@ -130,7 +130,7 @@ impl State {
         self.counts.tasks += tasks as u64;
     }
 
-    /// When the batch is done; none where the clock does not reach so far.
+    /// Returns when the batch is done; none if that exceeds the clock's range.
     pub(super) fn schedule(&mut self, called: Instant, stages_ns: [u64; 3]) -> Option<Instant> {
         let began = *self.began.get_or_insert(called);
         let now_ns = ns(called.saturating_duration_since(began));

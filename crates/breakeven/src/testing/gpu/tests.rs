@@ -1,4 +1,4 @@
-//! Times are held from below only: a busy machine makes them longer.
+//! Times are bounded from below only: a busy machine makes them longer.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use super::spec::SimulatedSpec;
 
-/// When each engine has done all that it was given.
+/// When each engine will have finished its work.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Timeline {
     free_ns: [u64; 3],
 }
 
 impl Timeline {
-    /// Puts a batch behind those before it, engine by engine; returns when its
-    /// outputs are on the host.
+    /// Queues a batch behind earlier ones, engine by engine; returns when its outputs are on the
+    /// host.
     pub(super) fn admit(&mut self, now_ns: u64, stages_ns: [u64; 3]) -> u64 {
         let engines = self.free_ns.iter_mut().zip(stages_ns);
         engines.fold(now_ns, |ready, (free, takes)| {
@@ -24,7 +24,7 @@ impl Timeline {
     }
 }
 
-/// What moving the data of so many tasks to the device takes, and back, ns.
+/// Returns the transfer times of `tasks` tasks to the device and back, ns.
 pub(super) fn transfers_ns(spec: &SimulatedSpec, tasks: usize) -> [u64; 2] {
     [spec.upload_bytes_per_task, spec.download_bytes_per_task].map(|bytes_per_task| {
         let bytes = bytes_per_task as f64 * tasks as f64;
@@ -35,13 +35,14 @@ pub(super) fn transfers_ns(spec: &SimulatedSpec, tasks: usize) -> [u64; 2] {
     })
 }
 
-/// What a batch with such transfers whose tasks take `work_ns` together asks of each engine, ns.
+/// Returns the time on each engine of a batch with such transfers, whose tasks take `work_ns`
+/// together, ns.
 pub(super) fn stages_ns(spec: &SimulatedSpec, [up, down]: [u64; 2], work_ns: f64) -> [u64; 3] {
     let work = ns(spec.launch).saturating_add(whole_ns(work_ns));
     let stages = [up, work, down];
     match spec.overlaps {
         true => stages,
-        // The others' engines are never in use.
+        // The remaining engines are never used.
         false => [0, stages.into_iter().fold(0, u64::saturating_add), 0],
     }
 }

@@ -1,4 +1,4 @@
-//! Wakes whoever waits for a simulated device, when its time has come.
+//! Wakes waiters of a simulated device at a given time.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, Once, PoisonError};
