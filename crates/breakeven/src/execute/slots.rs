@@ -4,11 +4,11 @@
 //! Unsafe code, which rests on three things:
 //!
 //! 1. A span is unique (`schedule/span.rs`): every access to a slot needs its span, so only the
-//! owner of the span can reach it.
+//!    owner of the span can reach it.
 //! 2. A slot counts as written only once its span is in `written`. A span gets there by being
-//! consumed, after all its slots were written. A writer that does not finish drops what it wrote.
+//!    consumed, after all its slots were written. A writer that does not finish drops what it wrote.
 //! 3. `into_outputs` returns the outputs only if `written` covers every task exactly once;
-//! otherwise their outputs are dropped with the slots.
+//!    otherwise their outputs are dropped with the slots.
 //!
 //! Outputs are dropped one by one: a panic does not affect the remaining ones, and the first panic
 //! is kept.
