@@ -122,7 +122,7 @@ def test_input_from_which_nothing_follows(tmp_path: Any) -> None:
         be.load(tmp_path / "missing.json")
     wrong = tmp_path / "wrong.json"
     wrong.write_text(json.dumps(profile({"name": "a", "device": "cpu", "samples_ns": [-1]})))
-    with pytest.raises(be.ProfileError, match=r"wrong.json:1:\d+: operations\[0\]"):
+    with pytest.raises(be.ProfileError, match=r"wrong.json: operations\[0\]"):
         be.load(wrong)
     for data in ({}, {"format": "else"}, "not json", "", [1]):
         with pytest.raises((be.ProfileError, TypeError)):
