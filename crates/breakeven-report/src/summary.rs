@@ -1,5 +1,4 @@
-//! What the page says first: how much was measured, what stands out, and where the time
-//! goes.
+//! The head of the page: how much was measured, what stands out, and where the time goes.
 
 use breakeven_judge::page::{Page, Text, Tone};
 use breakeven_judge::{Row, Standing};
