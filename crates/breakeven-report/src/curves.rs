@@ -163,7 +163,7 @@ fn found(
         };
         if both.len() >= LEAST_SIZES {
             let answer = break_even(&both);
-            let remedy = "more runs, or larger sizes, might tell";
+            let remedy = "more runs or larger sizes are needed";
             let label = shown(&profile.device_label(device), MOST_NAME);
             let text = format!("{label} {}", answer.text("size", largest, remedy));
             found.push((text, answer.evidence(name, device, Device::CPU, largest)));

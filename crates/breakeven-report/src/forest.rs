@@ -54,7 +54,7 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
         .collect();
     if !lines.is_empty() {
         let mut finding = format!(
-            "Change of each operation with its {}, beside the threshold: {}",
+            "Change of each operation with its {}, and the threshold: {}",
             comparison.level_text(),
             comparison.get_summary().text()
         );

@@ -114,7 +114,7 @@ fn finding(profile: &Profile, number: usize, record: &LoadRecord, device: &Devic
         text += &format!("; the first {MOST_SAMPLES} of {} are drawn", samples.len());
     }
     if samples.iter().any(is_limited) {
-        text += "; clocks were limited where it is shaded";
+        text += "; shading marks throttled clocks";
     }
     text
 }

@@ -113,7 +113,7 @@ fn facts(report: &Report<'_>) -> Page {
         facts.push(("software GPU", Text::new(text, Tone::Warning)));
     }
     if profile.interrupted {
-        let text = "some of what was requested was not measured";
+        let text = "some of the requested operations were not measured";
         facts.push(("interrupted", Text::new(text, Tone::Warning)));
     }
     page.facts(facts);
