@@ -1,13 +1,13 @@
-//! What a build without the feature `engine` says of the commands that need it.
+//! Reports commands that a build without the feature `engine` lacks.
 
 use std::ffi::OsString;
 
-/// Those that people type.
+/// The commands for users.
 const COMMANDS: [&str; 9] = [
     "profile", "sweep", "plan", "tune", "devices", "monitor", "doctor", "run", "ab",
 ];
 
-/// A command that this build does not have.
+/// A command that this build lacks.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "this build holds the judge alone, without `breakeven {command}` and the other commands that \
@@ -18,7 +18,7 @@ pub(crate) struct LeftOut {
     command: &'static str,
 }
 
-/// Fails where the command line, the program's name first, asks for one or for its help.
+/// Fails if the command line (the program's name first) asks for one of them or for its help.
 pub(crate) fn check(args: &[OsString]) -> Result<(), LeftOut> {
     let mut words = args.iter().skip(1).skip_while(|word| *word == "help");
     let asked = words.next();

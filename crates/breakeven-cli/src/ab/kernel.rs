@@ -1,4 +1,4 @@
-//! `breakeven ab --kernel` and `--chain`: one kernel's calls, run in two ways.
+//! `breakeven ab --kernel` and `--chain`: one kernel's calls, in two configurations.
 
 use std::time::Instant;
 
@@ -54,13 +54,13 @@ impl Way {
         Ok(way)
     }
 
-    /// True where something is asked for that only a GPU has.
+    /// True if an option was given that only a GPU has.
     fn is_for_gpu(&self, on_device: bool) -> bool {
         on_device || self.is_default || !self.keeps_memory || !self.values.is_empty()
     }
 }
 
-/// A side: an operator on its inputs, where it runs, and how.
+/// A side: an operator on its inputs, its device and its configuration.
 struct Side {
     operator: Stages,
     inputs: Vec<Tensor<'static, u32>>,
@@ -69,7 +69,7 @@ struct Side {
     gpu: Option<(breakeven::gpu::Gpu, Way)>,
 }
 
-/// Calls `body` with the operator's name and with what times a call.
+/// Calls `body` with the operator's name and with a function that times a call.
 pub(super) fn timed<R>(
     args: &AbArgs,
     body: impl FnOnce(String, Time<'_>) -> Result<R>,
@@ -133,7 +133,7 @@ impl Side {
         Ok(())
     }
 
-    /// The device that it runs on, unless that is the CPU.
+    /// The device to run on, unless that is the CPU.
     #[cfg(feature = "gpu")]
     fn opened(way: Way, on_device: bool) -> Result<Option<(breakeven::gpu::Gpu, Way)>> {
         use crate::plan::{TIMEOUT_S, open, this_machine};

@@ -1,4 +1,4 @@
-//! Two commands compared, for people and for programs.
+//! Prints the comparison of two commands, as a page or as JSON.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! Findings on GPUs: lowered clocks, other users, clocks that nothing holds.
+//! Findings on GPUs: throttled clocks, other users, unlocked clocks.
 
 use breakeven_machine::Fact;
 use breakeven_machine::sensors::{ClockLimit, GpuReading, GpuState, Source};
@@ -7,10 +7,10 @@ use breakeven_profile::unit::percent;
 use super::facts::Facts;
 use super::finding::{Finding, Remedy, Standing, Subject};
 
-/// Use by others from which a GPU is busy, a fraction of its time.
+/// Use by other programs from which a GPU counts as busy, a fraction of its time.
 const BUSY: f64 = 0.02;
 
-/// GPUs: lowered clocks, others who use them, clocks that nobody holds.
+/// Checks GPUs: throttled clocks, other users, unlocked clocks.
 pub(crate) fn gpus(facts: &Facts) -> Vec<Finding> {
     facts.gpus.iter().flat_map(|gpu| of(gpu, facts)).collect()
 }
@@ -106,7 +106,8 @@ fn clocks(
     let sudo = facts.sudo();
     let pci = gpu.load.pci.known();
     match (gpu.source, pci) {
-        // The base clock, which it holds within its power (NVIDIA's documentation of CUPTI).
+        // The base clock, which a GPU sustains within its power limit (NVIDIA's documentation of
+        // CUPTI).
         (Source::Nvml, Some(pci)) => {
             let smi = format!("{sudo}nvidia-smi --id={pci}");
             finding.change(Remedy::Command {

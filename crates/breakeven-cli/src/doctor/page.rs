@@ -1,4 +1,4 @@
-//! What `breakeven doctor` found, for people and for programs.
+//! Prints the diagnosis of `breakeven doctor`, as a page or as JSON.
 
 use std::io::Write;
 
@@ -21,7 +21,7 @@ pub(crate) fn write(
     crate::print::page_or_document(format, || page(diagnosis), document, out)
 }
 
-/// All of it, for programs.
+/// The complete diagnosis as JSON.
 #[derive(Serialize)]
 struct Document<'d> {
     fit: bool,
@@ -245,7 +245,7 @@ mod tests {
         }
     }
 
-    /// A machine whose pieces of work differ so much from run to run.
+    /// A machine whose benchmarks vary widely from run to run.
     fn diagnosis(between: [f64; 2], findings: Vec<Finding>) -> Diagnosis {
         let limit = Limit {
             threshold: Threshold::default(),

@@ -1,4 +1,4 @@
-//! Findings on the processor: how its clocks are chosen, its heat, the cores of this process.
+//! Findings on the processor: governor, temperature, the cores of this process.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::finding::{Finding, Remedy, Standing, Subject};
 const CLOCKS: &str = "the clock follows the load with a delay, so the first milliseconds of \
                       work and runs with pauses are slower than others";
 
-/// How clocks are chosen: governor and energy preference, boost, battery (the kernel's
+/// Checks how clocks are chosen: governor and energy preference, boost, battery (the kernel's
 /// `admin-guide/pm/cpufreq.rst`, `intel_pstate.rst`, `amd-pstate.rst`).
 pub(crate) fn frequency(facts: &Facts) -> Vec<Finding> {
     let mut findings = vec![governor(facts)];
@@ -21,7 +21,7 @@ pub(crate) fn frequency(facts: &Facts) -> Vec<Finding> {
     findings
 }
 
-/// The setting of every core under one path with a star.
+/// The setting files of all cores as one path with a star.
 fn of_all(setting: &Setting, core: u32) -> String {
     setting.file.replacen(&format!("/cpu{core}/"), "/cpu*/", 1)
 }
@@ -48,7 +48,7 @@ fn governor(facts: &Facts) -> Finding {
     if fixed {
         return Finding::good(subject, seen).from(files);
     }
-    // There the processor chooses, by the preference.
+    // With these drivers the processor chooses, by the preference.
     if names.len() == 1 && names.contains("powersave") && has_preference(scaling) {
         return Finding::good(subject, format!("{seen}: the processor chooses")).from(files);
     }
@@ -70,7 +70,7 @@ fn has_preference(scaling: &[Scaling]) -> bool {
     scaling.iter().all(|it| it.preference.is_known())
 }
 
-/// What the processor prefers where it chooses itself.
+/// The processor's preference, if it chooses itself.
 fn preference(facts: &Facts) -> Option<Finding> {
     let subject = Subject::Governor;
     let scaling = &facts.settings.frequency.scaling;
@@ -83,7 +83,7 @@ fn preference(facts: &Facts) -> Option<Finding> {
     let names: BTreeSet<&str> = known.map(|it| &*it.value).collect();
     let all: Vec<&str> = names.iter().copied().collect();
     let seen = format!("energy preference {}", all.join(", "));
-    // 0 is performance, as a number.
+    // The numeric value 0 means performance.
     if names.iter().all(|name| ["performance", "0"].contains(name)) {
         return Some(Finding::good(subject, seen).from(files));
     }
@@ -133,7 +133,7 @@ fn power_supply(facts: &Facts) -> Option<Finding> {
     }
 }
 
-/// Nothing is told of clocks; in a virtual machine that is no accident.
+/// Nothing reports clocks; in a virtual machine that is normal.
 fn none_told(facts: &Facts, subject: Subject, seen: &str) -> Finding {
     let finding = Finding::unknown(subject, seen)
         .does("clocks may change between runs, and nothing here would show it");
@@ -145,11 +145,11 @@ fn none_told(facts: &Facts, subject: Subject, seen: &str) -> Finding {
     }
 }
 
-/// Temperature from which processors of today are near to lowering their clocks, °C:
-/// limits are 90 to 105 (`tempN_crit` of coretemp and k10temp).
+/// Temperature from which current processors are close to throttling, °C: limits are 90 to 105
+/// (`tempN_crit` of coretemp and k10temp).
 const HOT: f64 = 90.0;
 
-/// The processor's temperature, and clocks that were lowered under load.
+/// Checks the processor's temperature, and throttling under load.
 pub(crate) fn heat(facts: &Facts) -> Vec<Finding> {
     let celsius = facts.cpu.temperature_celsius;
     let is_hot = celsius.get().is_some_and(|celsius| celsius >= HOT);
@@ -197,11 +197,11 @@ pub(crate) fn heat(facts: &Facts) -> Vec<Finding> {
     vec![finding]
 }
 
-/// Fewest cores of which some are worth keeping free: the system needs one or two.
+/// Fewest cores from which isolating some makes sense: the system needs one or two.
 const FEWEST: usize = 4;
 
-/// The cores of this process: hyper-threads among them, and whether others keep off them
-/// (the kernel's `admin-guide/kernel-parameters.txt`, `timers/no_hz.rst`).
+/// Checks the cores of this process: hyper-threads, and isolation from other processes (the
+/// kernel's `admin-guide/kernel-parameters.txt`, `timers/no_hz.rst`).
 pub(crate) fn cores(facts: &Facts) -> Vec<Finding> {
     let cores = &facts.settings.cores;
     let Fact::Known(allowed) = &cores.allowed else {

@@ -7,8 +7,8 @@ use super::activity::BusyProcess;
 use super::facts::{Container, Facts};
 use super::finding::{Finding, Remedy, Standing, Subject};
 
-/// A limit on CPU time: where it is used up, all threads stand still until the next
-/// period (the kernel's `scheduler/sched-bwc.rst`).
+/// Checks for a limit on CPU time: once it is exhausted, all threads stop until the next period
+/// (the kernel's `scheduler/sched-bwc.rst`).
 pub(crate) fn quota(facts: &Facts) -> Vec<Finding> {
     let Some(quota) = &facts.settings.quota else {
         return Vec::new();
@@ -49,18 +49,18 @@ pub(crate) fn quota(facts: &Facts) -> Vec<Finding> {
     vec![finding.from(file)]
 }
 
-/// Fraction of the cores from which others disturb, and from which they are what is
-/// measured. An idle server is at 0.1 % to 1 %.
+/// Fraction of the cores from which other programs disturb, and from which they dominate the times.
+/// An idle server is at 0.1 % to 1 %.
 const DOUBTFUL_LOAD: f64 = 0.03;
 const BAD_LOAD: f64 = 0.2;
 
-/// Cores' worth of CPU time from which a process is named.
+/// CPU time, in cores, from which a process is named.
 const BUSY: f64 = 0.1;
 
 const LOAD_EFFECT: &str = "it takes cores, cache and memory bandwidth from the measured work, now more \
                       and now less";
 
-/// What else runs: the cores' use while nothing was asked of the machine, and by whom.
+/// Checks other load: use of the cores while the machine was idle, and by which processes.
 pub(crate) fn load(facts: &Facts) -> Vec<Finding> {
     let quiet = &facts.quiet;
     let online = facts.settings.cores.online.known().map(Vec::len);
@@ -91,7 +91,7 @@ pub(crate) fn load(facts: &Facts) -> Vec<Finding> {
                 "no process that is seen here takes much: look at the machine outside of this \
                  container, or for many short processes",
             ),
-            // Against what cannot be stopped; measured in docs/doctor.md.
+            // Reduces the effect of load that cannot be stopped; measured in docs/doctor.md.
             false => Remedy::command(format!(
                 "{}chrt --fifo 50 breakeven profile …",
                 facts.sudo()
@@ -118,12 +118,12 @@ pub(crate) fn load(facts: &Facts) -> Vec<Finding> {
     findings
 }
 
-/// Fraction of the wanted CPU time from which its loss is seen, and from which it is large
-/// beside what is usually looked for.
+/// Fraction of the requested CPU time from which its loss is visible, and from which it exceeds the
+/// changes that are usually looked for.
 const DOUBTFUL_STEAL: f64 = 0.001;
 const BAD_STEAL: f64 = 0.02;
 
-/// Hypervisors and containers, and CPU time that a hypervisor gave to others.
+/// Checks hypervisors and containers, and CPU time that a hypervisor gave to other machines.
 pub(crate) fn virtualisation(facts: &Facts) -> Vec<Finding> {
     let seen = &facts.settings.virtualisation;
     let mut findings = Vec::new();
@@ -198,7 +198,7 @@ fn steal(facts: &Facts) -> Option<Finding> {
     )
 }
 
-/// Sources that a program reads without entering the kernel (`clock_gettime`'s vDSO: the
+/// Clock sources that a program reads without entering the kernel (`clock_gettime`'s vDSO: the
 /// kernel's `arch/x86/entry/vdso`, `arch/arm64/kernel/vdso`).
 const QUICK_SOURCES: [&str; 4] = [
     "tsc",
@@ -207,13 +207,13 @@ const QUICK_SOURCES: [&str; 4] = [
     "arch_sys_counter",
 ];
 
-/// Cost of a reading from which short calls cannot be timed singly, ns.
+/// Cost of a reading from which short calls cannot be timed one by one, ns.
 const COSTLY_NS: f64 = 200.0;
 
-/// Smallest step from which it rounds what is usually measured, ns.
+/// Smallest step that distorts usual measurements, ns.
 const COARSE_NS: f64 = 1_000.0;
 
-/// The clock that takes times: its source, what a reading costs, its smallest step.
+/// Checks the clock: its source, the cost of a reading, its smallest step.
 pub(crate) fn clock(facts: &Facts) -> Vec<Finding> {
     vec![source(facts)].into_iter().chain(cost(facts)).collect()
 }
@@ -271,7 +271,7 @@ fn cost(facts: &Facts) -> Option<Finding> {
     })
 }
 
-/// Memory on a disk.
+/// Checks swap.
 pub(crate) fn swap(facts: &Facts) -> Vec<Finding> {
     let (subject, file) = (Subject::Swap, "/proc/swaps");
     let Fact::Known(swaps) = &facts.settings.memory.swaps else {
@@ -307,11 +307,10 @@ pub(crate) fn swap(facts: &Facts) -> Vec<Finding> {
     vec![finding.from(file)]
 }
 
-/// Where memory is placed. Random addresses differ from run to run, and that is as it
-/// should be: what a layout costs or saves then is noise that more runs average out. With
-/// fixed ones it is a bias that no number of runs shows (Mytkowicz, Diwan, Hauswirth and
-/// Sweeney 2009, "Producing wrong data without doing anything obviously wrong!"; Curtsinger
-/// and Berger 2013, "Stabilizer").
+/// Checks the placement of memory. Random addresses differ from run to run, which is right: the
+/// effect of a layout is then noise that more runs average out. With fixed addresses it is a bias
+/// that no number of runs reveals (Mytkowicz, Diwan, Hauswirth and Sweeney 2009, "Producing wrong
+/// data without doing anything obviously wrong!"; Curtsinger and Berger 2013, "Stabilizer").
 pub(crate) fn addresses(facts: &Facts) -> Vec<Finding> {
     let memory = &facts.settings.memory;
     let subject = Subject::Addresses;

@@ -1,4 +1,4 @@
-//! What `--device` asks for: names and ids, with commas between them.
+//! Parses `--device`: names and ids, separated by commas.
 
 use anyhow::{Result, bail};
 use breakeven::hardware::{AbsentBackend, GpuInfo, GpuKind, HardwareCapabilities};
@@ -6,7 +6,7 @@ use breakeven_profile::profile::Device;
 
 use crate::values::similar;
 
-/// The devices that a list asks for, in its order, to be measured one after the other.
+/// The devices of a list, in its order, to be measured one after the other.
 pub(crate) fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Vec<String>> {
     let mut devices = Vec::new();
     for name in asked.split(',') {
@@ -20,13 +20,12 @@ pub(crate) fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Ve
     Ok(devices)
 }
 
-/// The GPUs that are decided about beside the CPU: those of a list, or every one that is
-/// not software.
+/// The GPUs to use in addition to the CPU: those of a list, or every GPU that is not software.
 pub(crate) fn gpus<'h>(
     asked: Option<&str>,
     hardware: &'h HardwareCapabilities,
 ) -> Result<Vec<&'h GpuInfo>> {
-    // A card that several backends show is one device.
+    // A card that several backends list is one device.
     let cards = hardware.gpus.iter().filter(|gpu| gpu.preferred);
     let asked = match asked {
         None | Some("all") => {
@@ -69,7 +68,7 @@ fn named(name: &str, hardware: &HardwareCapabilities) -> Result<Vec<String>> {
     }
 }
 
-/// That there is no such device, which one may have been meant, and why its backend has none.
+/// Reports an unknown device, with the most similar name, and why its backend has none.
 fn unknown_device(name: &str, hardware: &HardwareCapabilities) -> String {
     let ids = hardware.gpus.iter().map(|gpu| gpu.id.as_str());
     let hint = similar(name, ids.chain([Device::CPU, "gpu", "all"]));
@@ -93,8 +92,8 @@ mod tests {
 
     use super::*;
 
-    /// A machine with two equal cards that Vulkan shows as well, a software GPU, and nothing
-    /// of Direct3D.
+    /// A machine with two equal cards that Vulkan lists too, a software GPU, and no device of
+    /// Direct3D.
     fn machine() -> HardwareCapabilities {
         let mut hardware = HardwareCapabilities::detect_without_gpu();
         let gpu = |id: &str, kind: &str, same_as: &[&str], preferred: bool| {

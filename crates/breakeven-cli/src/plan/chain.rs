@@ -80,7 +80,7 @@ pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
     Ok(Ending::Done)
 }
 
-/// True where a form of the chain with neighbours in one was measured to be faster.
+/// True if a fused form of the chain was measured to be faster.
 fn is_faster(fused: &ChainCosts, separate: &ChainCosts) -> bool {
     let [Some(fused), Some(separate)] = [fused, separate].map(ChainCosts::place) else {
         return false;
@@ -114,12 +114,12 @@ fn of_chain(costs: &Costs, stages: &Stages, inputs: &[&[usize]], machine: &Machi
     costs.of_chain(stages, inputs, &names, machine.cores, has_form)
 }
 
-/// Runs the chain until every device was measured, and keeps what was learned.
+/// Runs the chain until every device is measured, and saves the measurements.
 #[cfg(feature = "gpu")]
 fn measure(chained: &Chained, machine: &Machine, costs: &Arc<Costs>) -> Result<()> {
     use breakeven::execute::{RayonCpu, StrategyManager};
 
-    /// Runs for each device: three that are kept, and one for compilation.
+    /// Runs per device: three that count, and one for compilation.
     const RUNS: usize = 4;
 
     let cpu = Arc::new(RayonCpu::current());

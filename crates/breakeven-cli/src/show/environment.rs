@@ -34,7 +34,7 @@ pub(super) fn add(report: &Report, page: &mut Page) {
         ("gpu", text.into())
     }));
     for absent in &report.absent {
-        // The reason alone; `breakeven devices` has the remedy.
+        // Only the reason; `breakeven devices` has the remedy.
         let text = format!("{}: {}", absent.backend.unwrap_or("gpu"), absent.reason);
         facts.push(("none", Text::new(text, Tone::Faint)));
     }
@@ -114,7 +114,7 @@ fn gpu_text(gpu: &Gpu) -> String {
     parts.join(" · ")
 }
 
-/// What the table of peaks says of one device.
+/// The table of peaks for one device.
 pub(crate) fn peak_cells(peak: &Peak) -> [String; 6] {
     let rate = |rate: Option<f64>| rate.map_or_else(String::new, unit::bytes_per_s);
     let cached = peak

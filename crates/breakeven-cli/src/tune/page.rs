@@ -1,4 +1,4 @@
-//! What was tuned, for people and for programs.
+//! Prints tuning results, as a page or as JSON.
 
 use std::io::Write;
 
@@ -11,10 +11,10 @@ use breakeven_profile::unit;
 use crate::print::{document, print};
 use crate::values::TableFormat;
 
-/// Configurations that are shown of a kernel that was just tuned, beside default and winner.
+/// Most configurations that are shown of a tuned kernel, besides the default and the winner.
 const SHOWN: usize = 5;
 
-/// A kernel that was just tuned, in short.
+/// Summary of a tuned kernel.
 pub(crate) fn write_one(kernel: &TunedKernel, out: &mut dyn Write) -> Result<()> {
     let mut page = Page::default();
     add(kernel, SHOWN, &mut page);
@@ -22,7 +22,7 @@ pub(crate) fn write_one(kernel: &TunedKernel, out: &mut dyn Write) -> Result<()>
     Ok(out.flush()?)
 }
 
-/// Kernels with all that was tried.
+/// Kernels with all tried configurations.
 pub(crate) fn write(
     kernels: &[TunedKernel],
     format: TableFormat,
@@ -99,7 +99,7 @@ fn add(kernel: &TunedKernel, shown: usize, page: &mut Page) {
     }
 }
 
-/// What came of it, in a line.
+/// The result, in a line.
 fn answer(kernel: &TunedKernel) -> String {
     let name = &kernel.key.kernel;
     let end = if kernel.is_complete {

@@ -1,4 +1,4 @@
-//! Every metric that is served. docs/metrics.md has the same table; a test compares them.
+//! Every served metric. docs/metrics.md has the same table; a test compares them.
 
 use super::name::{Kind, Metric, Unit};
 
