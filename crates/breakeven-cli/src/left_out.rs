@@ -10,9 +10,9 @@ const COMMANDS: [&str; 9] = [
 /// A command that this build lacks.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "this build holds the judge alone, without `breakeven {command}` and the other commands that \
-     measure or run; `cargo install breakeven-cli` installs all, with the code for GPUs; \
-     `cargo install breakeven-cli --no-default-features --features engine` all, without that code"
+    "this build only judges; it has neither `breakeven {command}` nor the other commands that \
+     measure or run; `cargo install breakeven-cli` installs all commands, with the code for GPUs; \
+     `cargo install breakeven-cli --no-default-features --features engine` installs all, without that code"
 )]
 pub(crate) struct LeftOut {
     command: &'static str,

@@ -81,7 +81,7 @@ fn the_evidence_of_a_sweep_replaces_the_rule_of_thumb() {
     let elsewhere = one_large_call(directory.path(), "B");
     let refused = with(&elsewhere, &sweep("")).refusal();
     let refused = refused.replace(directory.path().to_str().unwrap(), "[dir]");
-    assert_snapshot!(refused, @"error: [dir]/sweep.json: its evidence is of another machine: the processor is A there, B in [dir]/app.json");
+    assert_snapshot!(refused, @"error: [dir]/sweep.json: its evidence is from another machine: the processor is A there, B in [dir]/app.json");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn no_advice_says_what_was_looked_at() {
         {"name": "broken", "failure": {"kind": "crash", "message": "gone"}}]}"#;
     fs::write(&file, text).unwrap();
     assert_snapshot!(advise(&file, "").quietly(0).stdout, @r"
-    No advice: 8 rules looked at 1 operation, and none applied.
+    No advice: 8 rules examined 1 operation, and none applied.
     Not examined: 1 failed.
     ");
     fs::write(&file, r#"{"format": "breakeven-profile", "version": 1}"#).unwrap();
@@ -168,7 +168,8 @@ fn names_from_anywhere() {
     let long = "a_name_that_somebody_found_good_".repeat(6);
     let text = format!(
         r#"{{"format": "breakeven-profile", "version": 1, "operations": [
-        {{"name": "a\u001b]0;title\u0007\nb | c", "device": "cuda:\u009b1", "samples_ns": [1000, 1001]}},
+        {{"name": "a\u001b]0;title\u0007\nb | \
+            c", "device": "cuda:\u009b1", "samples_ns": [1000, 1001]}},
         {{"name": "{long}", "device": "cuda:{long}", "samples_ns": [1000, 1001]}}]}}"#
     );
     fs::write(&file, text).unwrap();

@@ -221,13 +221,12 @@ impl Subject<'_> {
                 "neither arithmetic nor memory is near its peak: latency, dependent steps or too \
                  little parallel work"
                     .to_owned(),
-                "look at the algorithm's inner loop and at how many cores or units are busy",
+                "check the algorithm's inner loop and how many cores or units are busy",
             )
         } else {
             (
                 "unknown: the profile has no peaks to compare with".to_owned(),
-                "measure with peaks (`breakeven profile` does), or look at it in a sampling \
-                 profiler",
+                "measure with peaks (`breakeven profile` does), or use a sampling profiler",
             )
         }
     }

@@ -101,7 +101,7 @@ pub enum Reason {
         held: Held,
     },
     /// A budget or a relative limit applied to no operation.
-    #[error("the limit of {budget} applies to nothing: {why}")]
+    #[error("the limit of {budget} applies to no operation: {why}")]
     IdleBudget {
         /// What it limits.
         budget: String,

@@ -40,7 +40,7 @@ pub(crate) fn part(profile: &Profile) -> Part {
     let timeline = profile.timeline.as_ref();
     let Some(timeline) = timeline.filter(|timeline| !timeline.events.is_empty()) else {
         part.say(
-            "The profile has no time line: the recorder keeps single calls where it is asked to \
+            "The profile has no time line: the recorder keeps single calls if it is asked to \
              (Profiler::timeline), and only a single file's can be drawn.",
         );
         return part;

@@ -128,7 +128,7 @@ impl Side {
     fn opened(way: Way, on_device: bool) -> Result<()> {
         if way.device.as_deref().is_some_and(|device| device != "cpu") || way.is_for_gpu(on_device)
         {
-            bail!("this build has no GPU code: the CPU runs, and nothing of it is to be chosen");
+            bail!("this build has no GPU code: the CPU runs the kernel, and has no such options");
         }
         Ok(())
     }
@@ -148,8 +148,8 @@ impl Side {
         match gpu {
             Some(gpu) => Ok(Some((open(&gpu)?, way))),
             None if way.is_for_gpu(on_device) => bail!(
-                "the CPU runs it, and what was asked for is a GPU's; `device=gpu` takes a software \
-                 GPU too"
+                "the CPU runs it, and these options are for a GPU; `device=gpu` also selects a \
+                 software GPU"
             ),
             None => Ok(None),
         }
@@ -161,7 +161,7 @@ impl Side {
         if let Some((gpu, way)) = &self.gpu {
             return self.time_on(gpu, way);
         }
-        debug_assert!(!self.on_device, "that is a GPU's");
+        debug_assert!(!self.on_device, "only a GPU has a device time");
         let start = Instant::now();
         std::hint::black_box(self.operator.on_cpu(&self.inputs)?);
         Ok(start.elapsed().as_secs_f64() * 1e9)

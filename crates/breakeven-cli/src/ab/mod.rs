@@ -71,7 +71,7 @@ pub(crate) fn run(args: &AbArgs, out: &mut dyn Write, err: &mut dyn Write) -> Re
     write(args, &compared, out)?;
     Ok(match compared.verdict {
         _ if was_interrupted => {
-            let said = "interrupted: what was measured until then is above";
+            let said = "interrupted: the measurements so far are above";
             return Err(Interrupted(said).into());
         }
         _ if !args.gate => Ending::Done,

@@ -16,7 +16,7 @@ use crate::run::template::{Filling, Template};
 
 /// A command that failed.
 #[derive(Debug, thiserror::Error)]
-#[error("{command:?} failed ({how}): both commands must end well to be compared")]
+#[error("{command:?} failed ({how}): both commands must succeed to be compared")]
 pub(super) struct Failed {
     command: String,
     how: How,

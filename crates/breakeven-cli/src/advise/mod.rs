@@ -68,7 +68,8 @@ fn advise(args: &AdviseArgs, mut input: Input<'_>) -> Result<AdviceReport> {
         taken.map_err(|Difference { part, first, second }| {
             let (its, here) = (path.display(), args.file.display());
             anyhow::anyhow!(
-                "{its}: its evidence is of another machine: the {part} is {second} there, {first} \
+                "{its}: its evidence is from another machine: the {part} is {second} there, \
+                 {first} \
                  in {here}"
             )
         })?;

@@ -54,7 +54,7 @@ impl Report {
         page.facts(sides.map(|(side, source)| (side, source.text())));
         page.aside(self.comparison.how_text());
         if self.comparison.common_shift.is_some() && !self.comparison.relative_to_common_shift {
-            page.aside("--relative judges the changes without what they have in common");
+            page.aside("--relative judges the changes relative to the common shift");
         }
         page.blocks.extend(self.comparison.page().blocks);
         page.list(

@@ -51,7 +51,7 @@ fn of(gpu: &GpuReading, facts: &Facts) -> Vec<Finding> {
     findings.push(match &gpu.limits {
         Fact::Unknown => new(
             Standing::Unknown,
-            "why its clocks are lowered is not told".into(),
+            "the driver does not report why its clocks are lowered".into(),
         ),
         Fact::Known(limits) => clocks(limits, gpu, facts, &new),
     });
@@ -72,7 +72,7 @@ fn of(gpu: &GpuReading, facts: &Facts) -> Vec<Finding> {
         let seen = format!("in use for {} of its time{by}", percent(used));
         findings.push(
             new(Standing::Bad, seen)
-                .does("others take its time, its memory and the link to it")
+                .does("other programs use its time, its memory and the link to it")
                 .change(Remedy::act("stop them, or measure on another GPU")),
         );
     }
@@ -98,9 +98,9 @@ fn clocks(
             ));
     }
     if limits.contains(&ClockLimit::Setting) {
-        return new(Standing::Good, "its clock is held by a setting".to_owned());
+        return new(Standing::Good, "a setting fixes its clock".to_owned());
     }
-    let seen = "no setting that holds its clock was seen".to_owned();
+    let seen = "no setting that fixes its clock was found".to_owned();
     let finding = new(Standing::Doubtful, seen)
         .does("its clock follows load, heat and power: the first launches and long work differ");
     let sudo = facts.sudo();

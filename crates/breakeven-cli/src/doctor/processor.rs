@@ -8,8 +8,7 @@ use breakeven_machine::sensors::ClockLimit;
 use super::facts::{Cores, Facts, Scaling, Setting, list_text};
 use super::finding::{Finding, Remedy, Standing, Subject};
 
-const CLOCKS: &str = "the clock follows the load with a delay, so the first milliseconds of \
-                      work and runs with pauses are slower than others";
+const CLOCKS: &str = "the clock follows the load with a delay, so the first milliseconds of work, and runs with pauses, are slower";
 
 /// Checks how clocks are chosen: governor and energy preference, boost, battery (the kernel's
 /// `admin-guide/pm/cpufreq.rst`, `intel_pstate.rst`, `amd-pstate.rst`).
@@ -33,7 +32,7 @@ fn governor(facts: &Facts) -> Finding {
         return none_told(
             facts,
             subject,
-            "no cpufreq: the system does not tell how clocks are chosen",
+            "no cpufreq: the system does not report how clocks are chosen",
         );
     };
     let files = of_all(&first.governor, first.core);
@@ -54,8 +53,7 @@ fn governor(facts: &Facts) -> Finding {
     }
     let effect = match names.len() {
         1 if names.contains("powersave") => {
-            "cores stay at their lowest clock: figures are \
-                                             steady, and not those of the machine at work"
+            "cores stay at their lowest clock: figures are steady, but slower than in use"
         }
         1 => CLOCKS,
         _ => "cores have different rules: a run depends on the core that it gets",
@@ -99,7 +97,7 @@ fn preference(facts: &Facts) -> Option<Finding> {
 fn boost(facts: &Facts) -> Finding {
     let subject = Subject::Boost;
     let Fact::Known(boost) = &facts.settings.frequency.boost else {
-        return none_told(facts, subject, "no switch for it is told");
+        return none_told(facts, subject, "the system reports no switch for it");
     };
     let file = &boost.switch.file;
     if !boost.on {
@@ -112,8 +110,7 @@ fn boost(facts: &Facts) -> Finding {
     Finding::new(subject, Standing::Doubtful, "on")
         .from(file)
         .does(
-            "how far above its base clock a core runs depends on its heat and on how many \
-             others work: a run after another one, or beside one, is slower",
+            "how far above its base clock a core runs depends on its temperature and on how many cores are busy: a run after or during another one is slower",
         )
         .change(Remedy::write(&boost.switch, file, off, facts))
 }
@@ -124,8 +121,8 @@ fn power_supply(facts: &Facts) -> Option<Finding> {
         Fact::Known(true) => Some(
             Finding::new(subject, Standing::Bad, "on battery")
                 .from(file)
-                .does("the firmware lowers clocks, and the more so the emptier the battery is")
-                .change(Remedy::act("plug the mains supply in")),
+                .does("the firmware lowers clocks, and more as the battery empties")
+                .change(Remedy::act("connect the mains supply")),
         ),
         Fact::Known(false) => Some(Finding::good(subject, "mains").from(file)),
         // Servers and virtual machines have no such folder.
@@ -184,7 +181,7 @@ pub(crate) fn heat(facts: &Facts) -> Vec<Finding> {
                 .from("/sys/devices/system/cpu/cpu*/thermal_throttle")
         }
         (false, None) => {
-            let finding = Finding::unknown(Subject::Heat, "no sensor of the processor is told")
+            let finding = Finding::unknown(Subject::Heat, "the system reports no temperature of the processor")
                 .does("clocks may be lowered for heat, and nothing here would show it");
             match facts.in_virtual_machine() {
                 true => finding.change(Remedy::elsewhere(
@@ -205,7 +202,7 @@ const FEWEST: usize = 4;
 pub(crate) fn cores(facts: &Facts) -> Vec<Finding> {
     let cores = &facts.settings.cores;
     let Fact::Known(allowed) = &cores.allowed else {
-        let seen = "the system does not tell which cores this process may use";
+        let seen = "the system does not report which cores this process may use";
         return vec![
             Finding::unknown(Subject::HyperThreads, seen),
             Finding::unknown(Subject::Isolation, seen),
@@ -223,7 +220,8 @@ fn hyper_threads(cores: &Cores, allowed: &[u32]) -> Finding {
         "/sys/devices/system/cpu/cpu*/topology/thread_siblings_list",
     );
     let Fact::Known(groups) = &cores.siblings else {
-        return Finding::unknown(subject, "the system does not tell which cores are one");
+        return Finding::unknown(subject, "the system does not report which logical cores share a \
+            physical one");
     };
     let inside = |group: &Vec<u32>| {
         let inside = group.iter().copied().filter(|core| allowed.contains(core));
@@ -282,7 +280,7 @@ fn hyper_threads(cores: &Cores, allowed: &[u32]) -> Finding {
 fn isolation(cores: &Cores, allowed: &[u32], in_container: bool) -> Finding {
     let (subject, file) = (Subject::Isolation, "/sys/devices/system/cpu/isolated");
     let Fact::Known(isolated) = &cores.isolated else {
-        return Finding::unknown(subject, "the system does not tell which cores are isolated");
+        return Finding::unknown(subject, "the system does not report which cores are isolated");
     };
     let effect = "other processes, interrupts and the kernel's own work take time from the \
                   measured one";

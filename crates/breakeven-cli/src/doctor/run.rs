@@ -62,12 +62,12 @@ const FEWEST_RUNS: usize = 5;
 /// Divisor of the free memory that gives the largest size to read.
 const PART_OF_MEMORY: u64 = 8;
 
-const STOPPED: Interrupted = Interrupted("interrupted before anything was known");
+const STOPPED: Interrupted = Interrupted("interrupted before anything was measured");
 
 pub(crate) fn run(args: &DoctorArgs, out: &mut dyn Write, _: &mut dyn Write) -> Result<Ending> {
     let interrupted = supervisor::interruption()?;
     let progress = crate::profile::progress(args.duration.as_millis() as u64);
-    progress.set_message("leaving the machine alone");
+    progress.set_message("observing the idle machine");
     let mut observer = Observer::start();
     thread::sleep(QUIET);
     observer.quiet_has_ended();

@@ -30,7 +30,7 @@ pub(crate) fn quota(facts: &Facts) -> Vec<Finding> {
                 Standing::Bad,
                 format!("{limit}; it was used up in {part} of its periods"),
             )
-            .does("all threads stood still for up to 100 ms each time")
+            .does("all threads were stopped for up to 100 ms each time")
             .change(remedy)
         }
         _ if cores.is_some_and(|cores| quota.cores >= cores as f64) => {
@@ -39,10 +39,10 @@ pub(crate) fn quota(facts: &Facts) -> Vec<Finding> {
         told => {
             let seen = match told {
                 Some(_) => format!("{limit}; it was not used up"),
-                None => format!("{limit}; how often it was used up is not told"),
+                None => format!("{limit}; how often it was used up is not reported"),
             };
             Finding::new(Subject::Quota, Standing::Doubtful, seen)
-                .does("work on more threads than that is stopped for up to 100 ms at a time")
+                .does("work on more threads is stopped for up to 100 ms at a time")
                 .change(remedy)
         }
     };
@@ -57,19 +57,19 @@ const BAD_LOAD: f64 = 0.2;
 /// CPU time, in cores, from which a process is named.
 const BUSY: f64 = 0.1;
 
-const LOAD_EFFECT: &str = "it takes cores, cache and memory bandwidth from the measured work, now more \
-                      and now less";
+const LOAD_EFFECT: &str = "it takes cores, cache and memory bandwidth from the measured work, in \
+    varying amounts";
 
 /// Checks other load: use of the cores while the machine was idle, and by which processes.
 pub(crate) fn load(facts: &Facts) -> Vec<Finding> {
     let quiet = &facts.quiet;
     let online = facts.settings.cores.online.known().map(Vec::len);
     let (Some(busy), Some(online)) = (quiet.busy_cores.get(), online.filter(|it| *it > 0)) else {
-        let seen = "the system does not tell how busy it is";
+        let seen = "the system does not report how busy it is";
         return vec![Finding::unknown(Subject::Load, seen)];
     };
     let used = busy / online as f64;
-    let mut seen = format!("{} of {online} cores used by others", percent(used));
+    let mut seen = format!("{} of {online} cores used by other programs", percent(used));
     if let Fact::Known(pressure) = facts.cpu.pressure {
         let waited = percent(pressure);
         seen = format!("{seen}; some thread waited for a core in {waited} of the last 10 s");
@@ -88,8 +88,8 @@ pub(crate) fn load(facts: &Facts) -> Vec<Finding> {
     if standing != Standing::Good {
         load = load.does(LOAD_EFFECT).change(match busy.is_empty() {
             true => Remedy::act(
-                "no process that is seen here takes much: look at the machine outside of this \
-                 container, or for many short processes",
+                "no visible process uses much: look outside this container, or for many short \
+                 processes",
             ),
             // Reduces the effect of load that cannot be stopped; measured in docs/doctor.md.
             false => Remedy::command(format!(
@@ -144,7 +144,7 @@ pub(crate) fn virtualisation(facts: &Facts) -> Vec<Finding> {
                 .change(Remedy::elsewhere("only the host can give it cores of its own"))
             }
             Fact::Known(false) => Finding::good(subject, format!("none{product}")),
-            Fact::Unknown => Finding::unknown(subject, "the processor does not tell"),
+            Fact::Unknown => Finding::unknown(subject, "the processor does not report it"),
         }
         .from("/proc/cpuinfo"),
     );
@@ -152,7 +152,7 @@ pub(crate) fn virtualisation(facts: &Facts) -> Vec<Finding> {
         Fact::Known(Container::By(file)) => findings.push(
             Finding::new(subject, Standing::Doubtful, "in a container")
                 .from(file)
-                .does("other containers share the machine; what they do may not be seen here")
+                .does("other containers share the machine; their load may not be visible here")
                 .change(Remedy::Elsewhere {
                     why: "whoever runs its host can give it cores of its own".to_owned(),
                     command: Some("docker run --cpuset-cpus=2-3 …".to_owned()),
@@ -162,7 +162,7 @@ pub(crate) fn virtualisation(facts: &Facts) -> Vec<Finding> {
         Fact::Unknown => {
             findings.push(Finding::unknown(
                 subject,
-                "whether in a container is not told",
+                "the system does not report whether this is a container",
             ));
         }
     }
@@ -222,7 +222,7 @@ fn source(facts: &Facts) -> Finding {
     let subject = Subject::Clock;
     let source = &facts.settings.clock_source;
     let Fact::Known(current) = &source.current else {
-        return Finding::unknown(subject, "the system does not tell its clock");
+        return Finding::unknown(subject, "the system does not report its clock source");
     };
     let name = &*current.value;
     let finding = match QUICK_SOURCES.contains(&name) {
@@ -242,7 +242,7 @@ fn source(facts: &Facts) -> Finding {
                     finding.change(Remedy::write(current, file, better, facts))
                 }
                 None => finding.change(Remedy::act(
-                    "the kernel found no better one: look into its log for why (`dmesg | grep -i \
+                    "the kernel found no better one: its log may say why (`dmesg | grep -i \
                      clocksource`), and for firmware updates",
                 )),
             }
@@ -266,7 +266,7 @@ fn cost(facts: &Facts) -> Option<Finding> {
     Some(match standing {
         Standing::Good => finding,
         _ => finding
-            .does("times of calls below some microseconds are mostly those of the clock")
+            .does("times of calls below a few microseconds are mostly the clock's own")
             .change(Remedy::act("measure many calls as one")),
     })
 }
@@ -275,7 +275,7 @@ fn cost(facts: &Facts) -> Option<Finding> {
 pub(crate) fn swap(facts: &Facts) -> Vec<Finding> {
     let (subject, file) = (Subject::Swap, "/proc/swaps");
     let Fact::Known(swaps) = &facts.settings.memory.swaps else {
-        return vec![Finding::unknown(subject, "the system does not tell")];
+        return vec![Finding::unknown(subject, "the system does not report it")];
     };
     if swaps.is_empty() {
         return vec![Finding::good(subject, "none").from(file)];
@@ -302,7 +302,7 @@ pub(crate) fn swap(facts: &Facts) -> Vec<Finding> {
                     },
                 })
         }
-        None => Finding::unknown(subject, format!("{on}; whether it is used is not told")),
+        None => Finding::unknown(subject, format!("{on}; whether it is used is not reported")),
     };
     vec![finding.from(file)]
 }
@@ -317,7 +317,7 @@ pub(crate) fn addresses(facts: &Facts) -> Vec<Finding> {
     let effect = "every run has the same layout of memory: a change that only moves code or data \
                   looks like a faster or slower one, however many runs there are";
     let Fact::Known(setting) = &memory.randomised else {
-        return vec![Finding::unknown(subject, "the system does not tell")];
+        return vec![Finding::unknown(subject, "the system does not report it")];
     };
     let finding = match (&*setting.value, memory.fixed_here) {
         ("0", _) => Finding::new(subject, Standing::Doubtful, "fixed")

@@ -31,11 +31,13 @@ pub(super) enum Unread {
     Silent,
     #[error("it sends more than {} KiB", MOST_BYTES >> 10)]
     TooLong,
-    #[error("what it sends is not what a program of breakeven's sends: {}", in_words(&.0.to_string()))]
+    #[error("its answer is not that of a program that uses breakeven: \
+        {}", in_words(&.0.to_string()))]
     Garbage(#[from] serde_json::Error),
     #[error("it says that it is process {0}")]
     OtherProcess(u32),
-    #[error("it has version {0} of the figures, this is {VERSION}: use its breakeven")]
+    #[error("it sends version {0} of the figures, and this build reads {VERSION}: use the \
+        program's version of breakeven")]
     Newer(u32),
     #[error("its socket cannot be read: {0}")]
     Unreadable(#[from] std::io::Error),

@@ -12,7 +12,7 @@ pub(crate) fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Ve
     for name in asked.split(',') {
         for device in named(name.trim(), hardware)? {
             if devices.contains(&device) {
-                bail!("--device {asked}: {device} is there twice; leave one of them out");
+                bail!("--device {asked}: {device} is given twice; remove one");
             }
             devices.push(device);
         }
@@ -37,8 +37,7 @@ pub(crate) fn gpus<'h>(
     let ids = devices(asked, hardware)?;
     if ids.iter().any(|id| id == Device::CPU) {
         bail!(
-            "--device {asked}: the CPU takes part as is decided, whether it is named or not; name \
-             GPUs alone"
+            "--device {asked}: the strategy decides whether the CPU is used; name only GPUs"
         );
     }
     let find = |id: &String| hardware.gpus.iter().find(|gpu| gpu.id.as_str() == id);
@@ -46,7 +45,7 @@ pub(crate) fn gpus<'h>(
     for gpu in &gpus {
         if let Some(other) = gpus.iter().find(|other| gpu.same_as.contains(&other.id)) {
             let (gpu, other) = (&gpu.id, &other.id);
-            bail!("--device {asked}: {gpu} and {other} are one card; leave one of them out");
+            bail!("--device {asked}: {gpu} and {other} are the same card; remove one");
         }
     }
     Ok(gpus)
@@ -142,10 +141,10 @@ mod tests {
 
     #[test]
     fn lists_that_cannot_be_meant() {
-        insta::assert_snapshot!(chosen(Some("cuda:card,cuda:card")), @"error: --device cuda:card,cuda:card: cuda:card is there twice; leave one of them out");
-        insta::assert_snapshot!(chosen(Some("gpu,cuda:card")), @"error: --device gpu,cuda:card: cuda:card is there twice; leave one of them out");
-        insta::assert_snapshot!(chosen(Some("cuda:card,vulkan:card")), @"error: --device cuda:card,vulkan:card: cuda:card and vulkan:card are one card; leave one of them out");
-        insta::assert_snapshot!(chosen(Some("cpu,cuda:card")), @"error: --device cpu,cuda:card: the CPU takes part as is decided, whether it is named or not; name GPUs alone");
+        insta::assert_snapshot!(chosen(Some("cuda:card,cuda:card")), @"error: --device cuda:card,cuda:card: cuda:card is given twice; remove one");
+        insta::assert_snapshot!(chosen(Some("gpu,cuda:card")), @"error: --device gpu,cuda:card: cuda:card is given twice; remove one");
+        insta::assert_snapshot!(chosen(Some("cuda:card,vulkan:card")), @"error: --device cuda:card,vulkan:card: cuda:card and vulkan:card are the same card; remove one");
+        insta::assert_snapshot!(chosen(Some("cpu,cuda:card")), @"error: --device cpu,cuda:card: the strategy decides whether the CPU is used; name only GPUs");
         insta::assert_snapshot!(chosen(Some("cuda:cart")), @r#"error: there is no device "cuda:cart" here; did you mean "cuda:card"? there are: cpu, cuda:card, cuda:card#2, vulkan:card, vulkan:card#2, vulkan:llvmpipe (software) (and `gpu`, `all`)"#);
         let starts = |asked, start: &str| {
             let said = chosen(Some(asked));

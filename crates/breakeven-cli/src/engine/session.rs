@@ -42,7 +42,7 @@ pub(crate) fn generator() -> String {
 }
 
 /// Message after an interruption.
-const INTERRUPTED: Interrupted = Interrupted("interrupted: what was measured until then is above");
+const INTERRUPTED: Interrupted = Interrupted("interrupted: the measurements so far are above");
 
 impl Session {
     pub(crate) fn new(hardware: &HardwareCapabilities) -> Self {

@@ -43,7 +43,7 @@ pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Ending
     let mut line = String::new();
     input.read_line(&mut line)?;
     let request: Request = serde_json::from_str(&line)
-        .context("`breakeven worker` is for `breakeven profile` to start, not for people")?;
+        .context("`breakeven worker` is started by `breakeven profile` and not for direct use")?;
     let mut worker = Worker {
         outbox: Outbox {
             out,

@@ -122,7 +122,7 @@ fn add(path: &Path, args: &AddArgs, out: &mut dyn Write, err: &mut dyn Write) ->
                 let count = profile.operations.len();
                 format!("{file}: added as entry {entry}{of}, {count} operation(s)")
             }
-            Added::Known(entry) => format!("{file}: is there already as entry {entry}"),
+            Added::Known(entry) => format!("{file}: is already in the history, as entry {entry}"),
         };
         done(out, &text)?;
     }
@@ -146,7 +146,8 @@ fn load(history: &History, args: &BranchArgs) -> Result<Loaded> {
         let path = history.path().display();
         match &args.branch {
             Some(branch) => bail!(
-                "{path}: there are no entries of the branch {branch:?}; `breakeven history list` shows all"
+                "{path}: there are no entries of the branch {branch:?}; `breakeven history list` \
+                 shows all"
             ),
             None => bail!("{path}: the history is empty; `breakeven history add` adds profiles"),
         }
@@ -163,7 +164,8 @@ fn only(loaded: &mut Loaded, operation: Option<&str>) -> Result<()> {
     if !names().any(|name| name == operation) {
         let hint = crate::values::similar(operation, names());
         bail!(
-            "there is no operation {operation:?} in the history; {hint}`breakeven history show` names all"
+            "there is no operation {operation:?} in the history; {hint}`breakeven history show` \
+             names all"
         );
     }
     loaded.series.retain(|series| series.operation == operation);

@@ -60,7 +60,7 @@ pub(super) fn run(args: &MonitorArgs, path: &Path, err: &mut dyn Write) -> Resul
     let written = keep(profile, record, path, err)?;
     Ok(match ended {
         Ended::Interrupted if written => {
-            return Err(Interrupted("interrupted: what was recorded until then is written").into());
+            return Err(Interrupted("interrupted: the recording so far is written").into());
         }
         Ended::Interrupted => {
             let said = "interrupted before anything was recorded: no file is written";
@@ -71,7 +71,7 @@ pub(super) fn run(args: &MonitorArgs, path: &Path, err: &mut dyn Write) -> Resul
             Ending::Judged(Outcome::Failed)
         }
         _ if !written => bail!(
-            "no sensor told anything within that time: no file is written; record for longer \
+            "no sensor reported anything within that time: no file is written; record for longer \
              than an interval"
         ),
         _ => Ending::Done,

@@ -34,8 +34,8 @@ impl Measured {
         self.costs.forget(&self.operation, SystemTime::now());
         self.costs.save()?;
         Ok(match known {
-            true => format!("what was measured of {:?} is forgotten", self.operation),
-            false => format!("nothing was known of {:?}", self.operation),
+            true => format!("the measurements of {:?} are deleted", self.operation),
+            false => format!("there are no measurements of {:?}", self.operation),
         })
     }
 
@@ -91,7 +91,7 @@ impl Measured {
     /// Says that nothing is known of the operation on that GPU.
     pub(super) fn not_on(&self, gpu: &str) -> String {
         let operation = &self.operation;
-        format!("{operation:?} was not measured on {gpu}, which has no part in the times")
+        format!("{operation:?} was not measured on {gpu}, whose time is not included")
     }
 
     /// Time of a task on one core of this machine, ns, which is assumed for a described machine;
@@ -102,8 +102,8 @@ impl Measured {
         let time = known.cpu.map(|cpu| cpu.per_task_ns).filter(|ns| *ns > 0.0);
         let note = time.map(unit::time).map(|time| {
             format!(
-                "a task of {operation:?} takes {time} on a core of this machine, and is taken to \
-                 do so there"
+                "a task of {operation:?} takes {time} on a core of this machine, and is assumed \
+                 to do so there"
             )
         });
         (time, note.unwrap_or_else(|| self.nothing_known(workload)))

@@ -254,12 +254,13 @@ fn unknown_rates(gpu: &GpuSpec) -> Option<String> {
     let (launch, transfer) = (gpu.launch.is_known(), gpu.transfer_bytes_per_s.is_known());
     let missing = match (launch, transfer) {
         _ if !gpu.speedup.is_known() => {
-            "its rate over that of a core (`speedup`) is not known: there is no estimate of its time"
+            "its rate over that of a core (`speedup`) is not known: there is no estimate of its \
+             time"
         }
         (true, true) => return None,
-        (false, true) => "`launch` is not known and counts as nothing",
-        (true, false) => "`transfer` is not known and counts as nothing",
-        (false, false) => "`launch` and `transfer` are not known and count as nothing",
+        (false, true) => "`launch` is not known and counts as zero",
+        (true, false) => "`transfer` is not known and counts as zero",
+        (false, false) => "`launch` and `transfer` are not known and count as zero",
     };
     Some(format!("{}: {missing}", gpu.name))
 }

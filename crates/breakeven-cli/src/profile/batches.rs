@@ -98,8 +98,7 @@ fn gpus(
     let wants_gpu = !without.contains(&strategy);
     let mut gpus = match asked {
         Device::CPU if wants_gpu => bail!(
-            "--strategy {strategy} wants a GPU, and --device cpu leaves it none; leave one of \
-             them out"
+            "--strategy {strategy} needs a GPU, and --device cpu excludes all; remove one of them"
         ),
         Device::CPU => Vec::new(),
         // A missing GPU is an error.
@@ -151,7 +150,7 @@ pub(super) fn remarks(
         let software = gpus.find(|gpu| gpu.kind == GpuKind::Software);
         remarks.push(match software {
             Some(gpu) => format!(
-                "Auto leaves {} alone; --device gpu lets it decide about it",
+                "Auto does not use {}; --device gpu lets it",
                 Device::label(gpu.id.as_str(), true),
             ),
             None => "without a GPU there is nothing to decide, and nothing was learned".to_owned(),
@@ -165,12 +164,13 @@ pub(super) fn remarks(
                 false => format!(" --device {}", gpus.join(",")),
             };
             remarks.push(format!(
-                "the cost model has learned from these executions: the next --strategy auto \
-                 decides by it, and `breakeven plan --tasks N --operation NAME{device}` shows it"
+                "the cost model has learned from these executions: the next --strategy auto uses \
+                 it, and `breakeven plan --tasks N --operation NAME{device}` shows it"
             ));
         }
         Some(false) => remarks.push(
-            "the cost model was in memory only: the next --strategy auto begins anew".to_owned(),
+            "the cost model was in memory only: the next --strategy auto starts without \
+             it".to_owned(),
         ),
         None => {}
     }

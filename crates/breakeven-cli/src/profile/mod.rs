@@ -166,7 +166,7 @@ fn check_budgets(limits: &Limits, cells: &[Cell]) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "budget of {}: its operation is not among those to be measured; leave it out of the file, \
+        "budget of {}: its operation will not be measured; remove it from the file, \
          or change --kernel, --device or --scale",
         idle.join(", ")
     )

@@ -30,17 +30,21 @@ pub(super) struct Input {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InputError {
     #[error(
-        "no command can have input {number} as its argument: it has a NUL byte; `-0` reads inputs that end with one"
+        "no command can have input {number} as its argument: it has a NUL byte; `-0` reads \
+         inputs that end with one"
     )]
     Nul { number: u64 },
     #[error("input {number} is longer than 2 MiB, which no argument can be")]
     TooLong { number: u64 },
     #[error(
-        "{0:?} is GNU parallel's: give the inputs alone, as in `breakeven run --cpu 'CMD {{}}' a b c`; there is one list of inputs, so combine several lists before"
+        "{0:?} is GNU parallel's: give the inputs alone, as in `breakeven run --cpu 'CMD {{}}' a \
+         b c`; there is one list of inputs, so combine several lists before"
     )]
     Separator(String),
     #[error(
-        "the joblog's spool keeps outputs of jobs that have other places now, as input {number}: give the inputs in their earlier order, or leave --keep-order out, which prints what is kept first"
+        "the joblog's spool has the output of input {number}, whose position has changed: give \
+         the inputs in their earlier order, or omit --keep-order, which prints the stored \
+         outputs first"
     )]
     Moved { number: u64 },
     #[error("cannot read the inputs of {}", path.display())]

@@ -145,7 +145,7 @@ pub(crate) fn run(args: &RunArgs, err: &mut dyn Write) -> Result<Ending> {
         }
         Some(Stop::Interrupted) => Err(Interrupted("interrupted").into()),
         Some(Stop::Output(error)) => {
-            let what = format!("cannot write what jobs print, or the joblog: {error}");
+            let what = format!("cannot write the output of jobs, or the joblog: {error}");
             Err(anyhow::Error::new(io::Error::from(error.kind())).context(what))
         }
         Some(Stop::Halted) | None => Ok(Ending::Measured {

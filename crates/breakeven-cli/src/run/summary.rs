@@ -85,12 +85,12 @@ impl Summary {
         let mut lines = vec![first];
         if self.left_out > 0 {
             let left_out = jobs(self.left_out);
-            lines.push(format!("{left_out} of an earlier run left out"));
+            lines.push(format!("{left_out} of an earlier run skipped"));
         }
         if self.failed_before > 0 {
             let failed = jobs(self.failed_before);
             lines.push(format!(
-                "{failed} of them failed there: --resume-failed runs what failed again"
+                "{failed} of them failed in that run: --resume-failed repeats them"
             ));
         }
         if self.unmatched > 0 {
@@ -113,7 +113,7 @@ impl Summary {
         }
         if self.quarantines > 0 {
             let times = times(self.quarantines);
-            lines.push(format!("a GPU was left alone after its failures, {times}"));
+            lines.push(format!("a GPU was quarantined {times} after repeated failures"));
         }
         if self.recalled > 0 {
             let recalled = jobs(self.recalled);
@@ -123,7 +123,7 @@ impl Summary {
         }
         if self.retried > 0 {
             let times = times(self.retried);
-            lines.push(format!("a command that failed was run again, {times}"));
+            lines.push(format!("failed commands were retried {times}"));
         }
         if self.failed > 0 {
             lines.push(format!("{} failed:", jobs(self.failed)));
@@ -137,7 +137,7 @@ impl Summary {
         if self.held > 0 {
             let held = jobs(self.held as u64);
             lines.push(format!(
-                "the output of {held} is kept; --resume prints it in its turn"
+                "the output of {held} is kept; --resume prints it in order"
             ));
         }
         lines

@@ -21,9 +21,9 @@ pub(super) fn add(report: &Report, page: &mut Page) {
     let rows = all.iter().flat_map(|activity| times(report, activity));
     page.table(table("device", "", ["time", "part"], rows.collect()));
     page.aside(
-        "time with anything under way, with nothing, with a kernel that computes, with one that \
-         communicates, with a copy or fill: as fractions of the span; hidden by compute: while a \
-         kernel computed, as a fraction of the line above",
+        "busy: at least one activity; idle: none; compute, communication: at least one such \
+         kernel; copies: at least one copy or fill. Fractions are of the span. hidden by compute: \
+         while a kernel computed, as a fraction of the line above.",
     );
     for activity in all {
         page.table(longest(report, activity));

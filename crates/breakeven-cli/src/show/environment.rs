@@ -49,7 +49,7 @@ pub(super) fn add(report: &Report, page: &mut Page) {
     }
     page.facts(facts);
     if environment.gpus.is_empty() && !report.absent.is_empty() {
-        page.aside("no GPU to measure; `breakeven devices` tells what to install");
+        page.aside("no GPU to measure; `breakeven devices` says what to install");
     }
     let peaks = profile.evidence.peaks.iter();
     page.table(Table {

@@ -45,7 +45,7 @@ pub(super) fn add(report: &Report, page: &mut Page) {
             .collect();
         let device = report.label(&figures.device);
         let reasons = reasons.join(", ");
-        page.say(format!("{device}: clocks were limited by: {reasons}"));
+        page.say(format!("{device}: clocks were throttled by: {reasons}"));
     }
     page.aside(how(records, &all));
     page.aside(

@@ -94,7 +94,8 @@ impl Report {
         };
         let unmatched = unmatched.iter();
         let unmatched =
-            unmatched.map(|(scope, why)| format!("the limit of {scope} applies to nothing: {why}"));
+            unmatched.map(|(scope, why)| format!("the limit of {scope} applies to no operation: \
+                {why}"));
         let unmatched = unmatched.collect();
         Self {
             unmatched,

@@ -71,7 +71,8 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
         let _ = writeln!(err, "warning: {warning}");
     }
     if taught == Ended::Interrupted {
-        let said = "interrupted: all was measured, and the cost model learned only some of it";
+        let said = "interrupted: all sizes were measured, but the cost model has learned only \
+            some of them";
         return Err(Interrupted(said).into());
     }
     let mut operations = session.profile.operations.iter();

@@ -35,7 +35,7 @@ fn page(found: &Found, session: &Session, hardware: &HardwareCapabilities) -> Pa
     let mut page = Page::default();
     page.heading(format!("{} over {}", found.kernel, found.over));
     if session.profile.interrupted {
-        let text = "interrupted: the times are those that were taken until then";
+        let text = "interrupted: these are the times measured so far";
         page.say(Text::new(text, Tone::Bad));
     }
     if found.points.is_empty() {
@@ -85,7 +85,7 @@ fn page(found: &Found, session: &Session, hardware: &HardwareCapabilities) -> Pa
         page.say(Text::new(text, Tone::Strong));
     }
     if found.rivals.is_empty() {
-        page.aside("no GPU was measured, so there is nothing to break even with");
+        page.aside("no GPU was measured, so there is no break-even");
         // There are GPUs, but only the CPU was requested.
         for absent in hardware.absent.iter().filter(|_| hardware.gpus.is_empty()) {
             page.aside(absent.to_string());

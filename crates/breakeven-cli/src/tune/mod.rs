@@ -94,11 +94,10 @@ pub(crate) fn run(args: &TuneArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
                 Ok(None) if args.kernels.is_empty() => {}
                 Ok(None) => {
                     let place = place.name();
-                    writeln!(err, "note: {name} has nothing that is tunable on {place}")?;
+                    writeln!(err, "note: {name} has nothing to tune on {place}")?;
                 }
                 Err(_) if interrupted.load(Ordering::SeqCst) => {
-                    let said = "interrupted: what was tuned until then is kept, and so is what \
-                                was kept before";
+                    let said = "interrupted: the results so far are kept, as are earlier ones";
                     return Err(Interrupted(said).into());
                 }
                 Err(error) => {
@@ -175,8 +174,8 @@ fn gpus(device: Option<&str>) -> Result<Vec<Place>> {
     let machine = super::plan::this_machine(&found, device)?;
     if machine.gpus.is_empty() {
         bail!(
-            "there is no GPU to tune for here; `breakeven devices` says why, `--device gpu` takes \
-             a software GPU too, and `--device cpu` tunes the CPU forms"
+            "there is no GPU to tune for here; `breakeven devices` says why, `--device gpu` also \
+             selects a software GPU, and `--device cpu` tunes the CPU forms"
         );
     }
     let gpus = machine.gpus.iter().map(super::plan::open);

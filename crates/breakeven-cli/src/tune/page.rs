@@ -105,7 +105,7 @@ fn answer(kernel: &TunedKernel) -> String {
     let end = if kernel.is_complete {
         ""
     } else {
-        " in the time that there was; --again with a larger --time-limit searches on"
+        " within the time limit; --again with a larger --time-limit continues"
     };
     match &kernel.gain {
         Some(gain) => format!(
@@ -115,7 +115,7 @@ fn answer(kernel: &TunedKernel) -> String {
         None if kernel.is_at_roofline => {
             format!("{name}: the default is as fast as the device allows; nothing was searched")
         }
-        None => format!("{name}: nothing was found to be faster than the default{end}"),
+        None => format!("{name}: no configuration was faster than the default{end}"),
     }
 }
 
@@ -128,7 +128,7 @@ fn fate(fate: &Fate) -> String {
         Fate::Won => "used from now on".to_owned(),
         Fate::Kept => "the default, kept".to_owned(),
         Fate::Beaten => "the default".to_owned(),
-        Fate::Tied => "not surely faster than the default".to_owned(),
+        Fate::Tied => "not significantly faster than the default".to_owned(),
         Fate::Dropped(round) => format!("dropped in round {round}"),
         Fate::Failed(why) => format!("failed: {why}"),
         Fate::NotTried => "not tried".to_owned(),

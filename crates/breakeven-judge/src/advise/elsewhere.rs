@@ -130,7 +130,7 @@ fn break_even(
             return Some(Elsewhere::Faster {
                 device: other.clone(),
                 gain: Gain::unknown(
-                    "a break-even size tells which device is faster, not by how much",
+                    "a break-even size shows which device is faster, not by how much",
                     None,
                 ),
                 evidence,

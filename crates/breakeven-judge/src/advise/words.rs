@@ -16,8 +16,8 @@ impl Advice {
         let total = unit::time(self.total_ms * 1e6);
         let rules = Rule::ALL.len();
         let looked = match self.looked_at.operations {
-            1 => format!("{rules} rules looked at 1 operation"),
-            n => format!("{rules} rules looked at {n} operations"),
+            1 => format!("{rules} rules examined 1 operation"),
+            n => format!("{rules} rules examined {n} operations"),
         };
         if self.suggestions.is_empty() {
             let overruled = match self.overruled.len() {
@@ -32,7 +32,7 @@ impl Advice {
         }
         let potential = self.potential_ms * 1e6;
         if potential <= 0.0 {
-            return format!("None of this can be estimated from the profile ({total} in all).");
+            return "The profile has no data from which to estimate the gain.".to_owned();
         }
         format!(
             "Together: {} of {total} ({}), overlapping advice counted once.",
@@ -53,8 +53,8 @@ impl Advice {
         match self.calls_of {
             CallsOf::Program => {}
             CallsOf::Benchmark => caveats.push(
-                "The samples are iterations of a benchmark: shares are of the measured time, and \
-                 batching or caching the iterations is not advised."
+                "The samples are iterations of a benchmark: fractions are of the measured time, \
+                 and batching or caching the iterations is not advised."
                     .to_owned(),
             ),
             CallsOf::Unmarked if !self.of_calls() => {}
@@ -63,7 +63,7 @@ impl Advice {
                 rules.retain(|rule| rule.is_about_calls());
                 let kinds: Vec<String> = rules.iter().map(|rule| rule.kind().to_string()).collect();
                 caveats.push(format!(
-                    "The file does not tell whether its samples are calls of a program or \
+                    "The file does not say whether its samples are calls of a program or \
                      iterations of a benchmark; for a benchmark, ignore {}.",
                     kinds.join(" and ")
                 ));
@@ -72,8 +72,8 @@ impl Advice {
         let several = self.looked_at.operations > 1;
         if several && !self.nesting_known && self.calls_of != CallsOf::Benchmark {
             caveats.push(
-                "The file does not tell which operations are inside which: shares are of the sum \
-                 of all, in which nested ones count twice."
+                "The file does not say which operations are nested: fractions are of the sum of \
+                 all operations, in which nested ones count twice."
                     .to_owned(),
             );
         }
@@ -109,7 +109,7 @@ impl OptimizationSuggestion {
                 format!("adds {adds} once {rank} is done")
             }
             Overlap::InsteadOf(rank) => {
-                format!("another way to save the time that {rank} saves, counted there")
+                format!("an alternative to {rank} for the same time, counted there")
             }
         })
     }

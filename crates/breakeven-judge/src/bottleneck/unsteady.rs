@@ -39,7 +39,7 @@ const PHASES: [(&str, &str); 4] = [
 ];
 
 /// The evidence for the cause.
-const SHOWN_BY: &str = "look at the device while it runs: on NVIDIA `nvidia-smi dmon -s pucvmet` \
+const SHOWN_BY: &str = "watch the device while it runs: on NVIDIA `nvidia-smi dmon -s pucvmet` \
                         (power, use, clocks, PCIe) and `nvidia-smi -q -d CLOCK,PERFORMANCE` \
                         (limits); pin the host's memory, keep cores free";
 
@@ -78,8 +78,8 @@ impl Subject<'_> {
             let total = self.operation.samples_ns().count();
             (
                 format!("calls far above the mean: {spikes} of {total}; nothing else stands out"),
-                "judge by median and p95; for latency look at what runs beside it (preemption, \
-                 page faults, a driver's housekeeping)",
+                "judge by median and p95; for latency check what else runs (preemption, page \
+                 faults, a driver's housekeeping)",
             )
         })
     }
@@ -95,7 +95,7 @@ impl Subject<'_> {
     fn at_start(&self) -> &'static str {
         match self.calls_of {
             CallsOf::Program => {
-                "do at the program's start what first calls do: compile, allocate, load"
+                "compile, allocate and load at the program's start"
             }
             CallsOf::Benchmark | CallsOf::Unmarked => "more warm-up calls",
         }
@@ -164,14 +164,14 @@ impl Subject<'_> {
         let slowest = medians.iter().copied().fold(0.0, f64::max);
         let times = slowest / medians.into_iter().fold(f64::INFINITY, f64::min);
         (chance <= ERROR_RATE / 2.0 && times > DIFFERENCE).then(|| {
-            let of = format!("the slowest one's median is {times:.2} × that of the fastest");
+            let of = format!("the slowest run's median is {times:.2} × that of the fastest");
             let next_step = match self.calls_of {
                 CallsOf::Program => {
-                    "look for other inputs and other programs, and at the clock frequency"
+                    "check for other inputs and other programs, and the clock frequency"
                 }
-                _ => "make more runs; look for other programs, and at the clock frequency",
+                _ => "make more runs; check for other programs, and the clock frequency",
             };
-            (format!("whole runs differ: {of}"), next_step)
+            (format!("runs differ from one another: {of}"), next_step)
         })
     }
 

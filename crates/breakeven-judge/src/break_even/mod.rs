@@ -210,7 +210,7 @@ impl BreakEven {
                 let known = not_before.map_or_else(String::new, |value| {
                     format!("does not pay up to {over} {}; beyond, ", count(value))
                 });
-                format!("{known}the times do not tell: {remedy}")
+                format!("{known}the times do not decide: {remedy}")
             }
             Self::Within {
                 smallest,

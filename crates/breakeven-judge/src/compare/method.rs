@@ -28,7 +28,7 @@ pub enum NotTested {
     #[error("on one side only")]
     OneSide,
     /// Fewer than four runs on a side, and no known noise: how much runs differ is unknown.
-    #[error("fewer than four runs on a side do not tell how much runs differ")]
+    #[error("fewer than four runs on a side: too few to estimate how much runs differ")]
     FewRuns,
     /// A run has a time of zero, below the clock's resolution: no ratio exists.
     #[error("a run has a time of 0 ns, below the clock's resolution: measure more work in a call")]
@@ -47,7 +47,8 @@ pub enum NotTested {
     NoValues,
     /// Different counters measured the energy of some runs.
     #[error(
-        "other counters told the energy of some runs: measure both sides on the same machine, with the same rights"
+        "different counters measured the energy of some runs: measure both sides on the same \
+         machine, with the same rights"
     )]
     OtherCounters,
     /// The values of a count differ between runs and some are zero: no ratio.

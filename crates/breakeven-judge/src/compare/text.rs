@@ -83,7 +83,8 @@ impl ProfilerComparison {
         };
         let count = from.len();
         Some(format!(
-            "these runs could decide {count} inconclusive operation(s) at a threshold of {all}{half}"
+            "these runs could decide {count} inconclusive operation(s) at a threshold of \
+             {all}{half}"
         ))
     }
 
@@ -135,7 +136,7 @@ impl Change {
             (Method::NotTested(why), _, Some(runs)) => format!("{why}; make {runs} on each side"),
             (Method::Test(_), ChangeType::Inconclusive, Some(runs)) => runs_text(runs),
             (Method::Test(_), ChangeType::Inconclusive, None) => {
-                "more runs will not settle it".to_owned()
+                "more runs would not decide it".to_owned()
             }
             (Method::Test(_), ..) => String::new(),
             (method, ..) => method.to_string(),
@@ -159,7 +160,7 @@ impl Change {
 /// How many more runs an inconclusive operation needs, in words.
 pub(crate) fn runs_text(runs: u64) -> String {
     if runs <= MOST_TO_MAKE {
-        return format!("{runs} runs a side might settle it");
+        return format!("about {runs} runs per side would be needed");
     }
     let unit = 10_f64.powf((runs as f64).log10().floor() - 1.0);
     let about = unit::count((runs as f64 / unit).round() * unit);

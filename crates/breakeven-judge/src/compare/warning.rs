@@ -41,9 +41,9 @@ impl fmt::Display for Side {
 pub enum Warning {
     /// A side has fewer runs than a verdict needs.
     #[error(
-        "{} on the {} of {}: how much runs differ is not known; make 5 runs, or give \
-         earlier profiles as the history",
-        match *.runs { 1 => "one run".to_owned(), runs => format!("only {runs} runs") },
+        "too few runs to estimate the noise: {} on the {} of {}; make 5 runs, or give earlier \
+         profiles as the history",
+        match *.runs { 1 => "one run".to_owned(), runs => format!("{runs} runs") },
         both(.sides),
         Named(.operations)
     )]
@@ -57,7 +57,7 @@ pub enum Warning {
     },
     /// A run with fewer than five samples.
     #[error(
-        "as few as {samples} sample(s) in a run on the {side} of {}: {ENOUGH_SAMPLES} or more are better",
+        "too few samples: {samples} in a run on the {side} of {}; measure {ENOUGH_SAMPLES} or more",
         Named(.operations)
     )]
     FewSamples {
@@ -124,15 +124,16 @@ pub enum Warning {
         current: String,
     },
     /// The history does not cover the noise of these operations.
-    #[error("the history does not tell the noise of {}", Named(.operations))]
+    #[error("the history does not cover the noise of {}", Named(.operations))]
     NoHistory {
         /// The operations.
         operations: Vec<String>,
     },
     /// All runs of one side were made before those of the other.
     #[error(
-        "the sides were not measured in turns: all runs on the {} came after those on the {earlier}, \
-         so that what changed on the machine meanwhile looks like a change of the program",
+        "the sides were not measured in turns: all runs on the {} came after those on the \
+         {earlier}, \
+         so a change of the machine in between looks like a change of the program",
         .earlier.other()
     )]
     NotInTurns {
@@ -141,8 +142,7 @@ pub enum Warning {
     },
     /// Changes relative to a common shift were requested, but there is none.
     #[error(
-        "the changes are not relative: {operations} operation(s) were tested and have no shift in \
-         common, which needs at least {FEWEST_TOGETHER} that move together"
+        "the changes are not relative: {operations} tested operation(s) have no common shift, which needs at least {FEWEST_TOGETHER} that move together"
     )]
     NotRelative {
         /// Operations that were tested.
@@ -223,7 +223,7 @@ pub enum Warning {
     },
     /// A device's clocks were throttled more often on one side than on the other.
     #[error(
-        "the clocks of {device} were limited in {} of the readings on the {side}{}, and in {} on \
+        "the clocks of {device} were throttled in {} of the readings on the {side}{}, and in {} on \
          the {}: differences may be theirs",
         unit::percent(*.limited), Reasons(.reasons), unit::percent(*.limited_there), .side.other()
     )]
@@ -256,7 +256,7 @@ pub enum Warning {
         hz_there: f64,
     },
     /// Measuring was cut short.
-    #[error("measuring the {side} was interrupted: it lacks some of what was requested")]
+    #[error("measuring the {side} was interrupted: some of the requested measurements are missing")]
     Interrupted {
         /// The side.
         side: Side,

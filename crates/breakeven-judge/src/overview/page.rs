@@ -139,7 +139,7 @@ fn counters(profile: &Profile) -> Option<String> {
     let each: Vec<String> = each.collect();
     (!each.is_empty()).then(|| {
         let each = each.join("; ");
-        format!("J/call by all counters that tell, idle power included: {each}")
+        format!("J/call by all available counters, idle power included: {each}")
     })
 }
 
@@ -179,7 +179,7 @@ fn lines(profile: &Profile, row: &Judged, of_program: bool) -> Vec<Row> {
     let mut first = line(profile.device_label(&row.device).into(), figures);
     if let Some(recorded) = row.recording_share.filter(|_| row.mostly_recording) {
         let what = format!(
-            "{} of it is the recorder's overhead: left out of the verdicts",
+            "{} of it is the recorder's overhead: excluded from the verdicts",
             share(recorded)
         );
         first.notes.push(Text::new(what, Tone::Warning));

@@ -141,7 +141,7 @@ impl Load {
             lines.push(Line::styled(text, Style::from(Color::Red)));
         } else if reading.gpus.is_empty() {
             lines.push(Line::default());
-            let why = "no GPU whose driver tells its load (NVML, amdgpu, i915, xe)";
+            let why = "no GPU whose driver reports its load (NVML, amdgpu, i915, xe)";
             lines.push(Line::styled(why, dim()));
         }
         lines

@@ -43,7 +43,7 @@ pub(super) fn lines(
     }
     if programs.beyond > 0 {
         let more = plural(programs.beyond as u64, "more program");
-        rest.push(Line::styled(format!("{more}, which are not asked"), dim()));
+        rest.push(Line::styled(format!("{more}, not queried"), dim()));
     }
     if programs.programs.is_empty() && rest.is_empty() {
         let text = match attached {

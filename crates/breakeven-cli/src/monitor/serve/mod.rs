@@ -46,7 +46,7 @@ pub(super) fn run(
     if !address.ip().is_loopback() {
         writeln!(
             err,
-            "warning: {address} can be reached from other machines: whoever reaches it reads \
+            "warning: {address} can be reached from other machines: whoever reaches it can read \
              the load and the names of processes; nothing is encrypted"
         )?;
     }

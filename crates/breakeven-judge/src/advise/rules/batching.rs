@@ -54,7 +54,7 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
             evidence.insert(0, measured);
             match case.calls_of {
                 CallsOf::Unmarked => Gain::unknown(
-                    "the file does not tell whether its samples are calls of a program",
+                    "the file does not say whether its samples are calls of a program",
                     Some([0.0, saved_ns.min(subject.own_ns)]),
                 ),
                 _ => Gain::part(subject, part, None),
@@ -84,8 +84,8 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
             "put the inputs of a sequence into one launch; the batch is a dimension of the input"
         }
         false => {
-            "take the whole sequence as one input, so that what each call prepares, locks or \
-             allocates is done once"
+            "take the complete sequence as one input, so that preparing, locking and allocating \
+             happen once"
         }
     };
     Verdict::suggest(description, hint, evidence, gain)

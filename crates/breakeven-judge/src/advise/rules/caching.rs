@@ -42,11 +42,11 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     let call = unit::time(subject.summary.mean);
     Verdict::suggest(
         format!("called repeatedly, {call} a call; {basis}"),
-        "count how often an input repeats; where it does, cache the result by input, with a bound \
+        "count how often an input repeats; if it does, cache the result by input, with a bound \
          on the number of entries",
         fields.into_iter().chain(thumb).collect(),
         Gain::unknown(
-            "a profile does not hold the inputs, so it does not tell how many repeat",
+            "a profile does not have the inputs, so the number of repeats is unknown",
             repeats.map(|(calls, repeated)| [0.0, repeated as f64 / calls as f64 * subject.own_ns]),
         ),
     )

@@ -19,7 +19,8 @@ use super::super::proposal::{Gain, Verdict};
 use super::definition::{Definition, Saves, SuggestionType};
 
 /// What to do, whatever the evidence.
-const HINT: &str = "send inputs of this size to a GPU form; keep what follows on the device too, \
+const HINT: &str = "send inputs of this size to a GPU form; keep the following steps on the \
+    device too, \
                     so that the data travels once";
 
 pub(super) const RULE: Definition = Definition {

@@ -26,7 +26,7 @@ use crate::compare::FEWEST_RUNS;
 /// Confidence level of the test.
 const LEVEL: f64 = 0.95;
 
-const HINT: &str = "where energy counts more than time, run it there; with the objective `energy` \
+const HINT: &str = "if energy matters more than time, run it there; with the objective `energy` \
                     Auto weighs the energy of the whole machine";
 
 pub(super) const RULE: Definition = Definition {

@@ -49,7 +49,7 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
         };
         Gain::part(subject, saved(limit), Some([0.0, saved(1.0)]))
     } else {
-        Gain::unknown("a use of zero does not tell how much work there is", None)
+        Gain::unknown("a use of zero does not show how much work there is", None)
     };
     let roofline = gap.map(|gap| gap.evidence());
     let on = case.profile.device_label(&subject.operation.device);
@@ -59,7 +59,7 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     };
     Verdict::suggest(
         description,
-        "launch more, smaller work items, or several independent launches at once; look at \
+        "launch more, smaller work items, or several independent launches at once; check \
          registers and shared memory per work item",
         roofline.into_iter().chain([thumb]).collect(),
         gain,
