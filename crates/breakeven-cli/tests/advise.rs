@@ -168,8 +168,7 @@ fn names_from_anywhere() {
     let long = "a_name_that_somebody_found_good_".repeat(6);
     let text = format!(
         r#"{{"format": "breakeven-profile", "version": 1, "operations": [
-        {{"name": "a\u001b]0;title\u0007\nb | \
-            c", "device": "cuda:\u009b1", "samples_ns": [1000, 1001]}},
+        {{"name": "a\u001b]0;title\u0007\nb | c", "device": "cuda:\u009b1", "samples_ns": [1000, 1001]}},
         {{"name": "{long}", "device": "cuda:{long}", "samples_ns": [1000, 1001]}}]}}"#
     );
     fs::write(&file, text).unwrap();

@@ -34,8 +34,7 @@ fn add(directory: &TempDir, number: u32, operations: &[String]) {
     write(directory.path(), "new.json", operations);
     let (month, day) = (3 + number / 28, 1 + number % 28);
     let added = format!(
-        "history add new.json --at c{number:03} --branch main --date \
-         2026-{month:02}-{day:02}T12:00:00Z"
+        "history add new.json --at c{number:03} --branch main --date 2026-{month:02}-{day:02}T12:00:00Z"
     );
     within(directory, &added).quietly(0);
 }
@@ -158,7 +157,10 @@ fn several_profiles_of_a_commit_are_the_runs_of_one_entry() {
     let run = |line: &str| within(&directory, line).quietly(0).stdout;
     assert_snapshot!(run("history add a.json b.json c.json --at c0 --branch main"), @"a.json, b.json, c.json: added as entry 1 of c0, 1 operation(s)");
     let again = run("history add a.json b.json c.json --at c0 --branch main");
-    assert!(again.contains("is already in the history, as entry 1"), "{again}");
+    assert!(
+        again.contains("is already in the history, as entry 1"),
+        "{again}"
+    );
     let json: serde_json::Value =
         serde_json::from_str(&run("history export --format json")).unwrap();
     let points = json[0]["points"].as_array().unwrap();

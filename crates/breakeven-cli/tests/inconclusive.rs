@@ -10,8 +10,10 @@ fn what_many_operations_lack_is_said_once() {
     let directory = directory();
     let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let two = names.map(|name| {
-        format!("{{\"name\": \"{name}\", \"runs\": [{{\"samples_ns\": [99, 99, 99, 99, 99]}}, \
-            {{\"samples_ns\": [101, 101, 101, 101, 101]}}]}}")
+        format!(
+            "{{\"name\": \"{name}\", \"runs\": [{{\"samples_ns\": [99, 99, 99, 99, 99]}}, \
+            {{\"samples_ns\": [101, 101, 101, 101, 101]}}]}}"
+        )
     });
     for file in ["a.json", "b.json"] {
         write(directory.path(), file, &two);

@@ -65,14 +65,20 @@ fn advise(args: &AdviseArgs, mut input: Input<'_>) -> Result<AdviceReport> {
     let mut profile = input.read(&args.file)?;
     for path in &args.evidence {
         let taken = profile.take_evidence(input.read(path)?);
-        taken.map_err(|Difference { part, first, second }| {
-            let (its, here) = (path.display(), args.file.display());
-            anyhow::anyhow!(
-                "{its}: its evidence is from another machine: the {part} is {second} there, \
+        taken.map_err(
+            |Difference {
+                 part,
+                 first,
+                 second,
+             }| {
+                let (its, here) = (path.display(), args.file.display());
+                anyhow::anyhow!(
+                    "{its}: its evidence is from another machine: the {part} is {second} there, \
                  {first} \
                  in {here}"
-            )
-        })?;
+                )
+            },
+        )?;
     }
     let optimizer = ProfilerOptimizer::new(&profile);
     let top = args.top.get();

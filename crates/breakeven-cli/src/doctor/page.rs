@@ -91,7 +91,10 @@ fn page(diagnosis: &Diagnosis) -> Page {
 fn answer(diagnosis: &Diagnosis) -> Text {
     let change = unit::percent(diagnosis.limit.threshold.as_fraction());
     let runs = match diagnosis.most_runs() {
-        Some(runs) => format!("a change of {change} needs {} per side", plural(runs, "run")),
+        Some(runs) => format!(
+            "a change of {change} needs {} per side",
+            plural(runs, "run")
+        ),
         None => format!("how many runs a change of {change} needs is not known"),
     };
     match diagnosis.is_fit() {

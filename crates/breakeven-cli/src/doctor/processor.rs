@@ -181,8 +181,11 @@ pub(crate) fn heat(facts: &Facts) -> Vec<Finding> {
                 .from("/sys/devices/system/cpu/cpu*/thermal_throttle")
         }
         (false, None) => {
-            let finding = Finding::unknown(Subject::Heat, "the system reports no temperature of the processor")
-                .does("clocks may be lowered for heat, and nothing here would show it");
+            let finding = Finding::unknown(
+                Subject::Heat,
+                "the system reports no temperature of the processor",
+            )
+            .does("clocks may be lowered for heat, and nothing here would show it");
             match facts.in_virtual_machine() {
                 true => finding.change(Remedy::elsewhere(
                     "in a virtual machine only the host sees the sensors",
@@ -220,8 +223,11 @@ fn hyper_threads(cores: &Cores, allowed: &[u32]) -> Finding {
         "/sys/devices/system/cpu/cpu*/topology/thread_siblings_list",
     );
     let Fact::Known(groups) = &cores.siblings else {
-        return Finding::unknown(subject, "the system does not report which logical cores share a \
-            physical one");
+        return Finding::unknown(
+            subject,
+            "the system does not report which logical cores share a \
+            physical one",
+        );
     };
     let inside = |group: &Vec<u32>| {
         let inside = group.iter().copied().filter(|core| allowed.contains(core));
@@ -280,7 +286,10 @@ fn hyper_threads(cores: &Cores, allowed: &[u32]) -> Finding {
 fn isolation(cores: &Cores, allowed: &[u32], in_container: bool) -> Finding {
     let (subject, file) = (Subject::Isolation, "/sys/devices/system/cpu/isolated");
     let Fact::Known(isolated) = &cores.isolated else {
-        return Finding::unknown(subject, "the system does not report which cores are isolated");
+        return Finding::unknown(
+            subject,
+            "the system does not report which cores are isolated",
+        );
     };
     let effect = "other processes, interrupts and the kernel's own work take time from the \
                   measured one";

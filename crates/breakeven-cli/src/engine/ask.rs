@@ -36,8 +36,10 @@ pub(super) enum Unread {
     Garbage(#[from] serde_json::Error),
     #[error("it says that it is process {0}")]
     OtherProcess(u32),
-    #[error("it sends version {0} of the figures, and this build reads {VERSION}: use the \
-        program's version of breakeven")]
+    #[error(
+        "it sends version {0} of the figures, and this build reads {VERSION}: use the \
+        program's version of breakeven"
+    )]
     Newer(u32),
     #[error("its socket cannot be read: {0}")]
     Unreadable(#[from] std::io::Error),

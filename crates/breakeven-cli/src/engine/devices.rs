@@ -36,9 +36,7 @@ pub(crate) fn gpus<'h>(
     };
     let ids = devices(asked, hardware)?;
     if ids.iter().any(|id| id == Device::CPU) {
-        bail!(
-            "--device {asked}: the strategy decides whether the CPU is used; name only GPUs"
-        );
+        bail!("--device {asked}: the strategy decides whether the CPU is used; name only GPUs");
     }
     let find = |id: &String| hardware.gpus.iter().find(|gpu| gpu.id.as_str() == id);
     let gpus: Vec<&GpuInfo> = ids.iter().filter_map(find).collect();

@@ -146,8 +146,7 @@ fn load(history: &History, args: &BranchArgs) -> Result<Loaded> {
         let path = history.path().display();
         match &args.branch {
             Some(branch) => bail!(
-                "{path}: there are no entries of the branch {branch:?}; `breakeven history list` \
-                 shows all"
+                "{path}: there are no entries of the branch {branch:?}; `breakeven history list` shows all"
             ),
             None => bail!("{path}: the history is empty; `breakeven history add` adds profiles"),
         }
@@ -164,8 +163,7 @@ fn only(loaded: &mut Loaded, operation: Option<&str>) -> Result<()> {
     if !names().any(|name| name == operation) {
         let hint = crate::values::similar(operation, names());
         bail!(
-            "there is no operation {operation:?} in the history; {hint}`breakeven history show` \
-             names all"
+            "there is no operation {operation:?} in the history; {hint}`breakeven history show` names all"
         );
     }
     loaded.series.retain(|series| series.operation == operation);

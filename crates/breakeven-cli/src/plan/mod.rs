@@ -254,8 +254,7 @@ fn unknown_rates(gpu: &GpuSpec) -> Option<String> {
     let (launch, transfer) = (gpu.launch.is_known(), gpu.transfer_bytes_per_s.is_known());
     let missing = match (launch, transfer) {
         _ if !gpu.speedup.is_known() => {
-            "its rate over that of a core (`speedup`) is not known: there is no estimate of its \
-             time"
+            "its rate over that of a core (`speedup`) is not known: there is no estimate of its time"
         }
         (true, true) => return None,
         (false, true) => "`launch` is not known and counts as zero",

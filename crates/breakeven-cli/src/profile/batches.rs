@@ -170,7 +170,8 @@ pub(super) fn remarks(
         }
         Some(false) => remarks.push(
             "the cost model was in memory only: the next --strategy auto starts without \
-             it".to_owned(),
+             it"
+            .to_owned(),
         ),
         None => {}
     }

@@ -30,15 +30,13 @@ pub(super) struct Input {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InputError {
     #[error(
-        "no command can have input {number} as its argument: it has a NUL byte; `-0` reads \
-         inputs that end with one"
+        "no command can have input {number} as its argument: it has a NUL byte; `-0` reads inputs that end with one"
     )]
     Nul { number: u64 },
     #[error("input {number} is longer than 2 MiB, which no argument can be")]
     TooLong { number: u64 },
     #[error(
-        "{0:?} is GNU parallel's: give the inputs alone, as in `breakeven run --cpu 'CMD {{}}' a \
-         b c`; there is one list of inputs, so combine several lists before"
+        "{0:?} is GNU parallel's: give the inputs alone, as in `breakeven run --cpu 'CMD {{}}' a b c`; there is one list of inputs, so combine several lists before"
     )]
     Separator(String),
     #[error(

@@ -30,14 +30,12 @@ pub(crate) enum JoblogError {
         #[source]
         error: io::Error,
     },
-    #[error("the joblog {} is in use by another run: wait for its end, or name another \
-        file", path.display())]
+    #[error("the joblog {} is in use by another run: wait for its end, or name another file", path.display())]
     InUse { path: PathBuf },
     #[error("the joblog {} has jobs of an earlier run: --resume continues it, --resume-failed \
         repeats the failed jobs; to start over, remove it or name another file", path.display())]
     Exists { path: PathBuf },
-    #[error("{} is not a joblog: its line {line} is not a joblog's; name another \
-        file", path.display())]
+    #[error("{} is not a joblog: its line {line} is not a joblog's; name another file", path.display())]
     NoJoblog { path: PathBuf, line: usize },
 }
 

@@ -113,7 +113,9 @@ impl Summary {
         }
         if self.quarantines > 0 {
             let times = times(self.quarantines);
-            lines.push(format!("a GPU was quarantined {times} after repeated failures"));
+            lines.push(format!(
+                "a GPU was quarantined {times} after repeated failures"
+            ));
         }
         if self.recalled > 0 {
             let recalled = jobs(self.recalled);

@@ -93,9 +93,12 @@ impl Report {
             false => Outcome::Mismatched,
         };
         let unmatched = unmatched.iter();
-        let unmatched =
-            unmatched.map(|(scope, why)| format!("the limit of {scope} applies to no operation: \
-                {why}"));
+        let unmatched = unmatched.map(|(scope, why)| {
+            format!(
+                "the limit of {scope} applies to no operation: \
+                {why}"
+            )
+        });
         let unmatched = unmatched.collect();
         Self {
             unmatched,

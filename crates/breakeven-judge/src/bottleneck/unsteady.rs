@@ -94,9 +94,7 @@ impl Subject<'_> {
     /// What to do about slow first calls: nobody warms a program up.
     fn at_start(&self) -> &'static str {
         match self.calls_of {
-            CallsOf::Program => {
-                "compile, allocate and load at the program's start"
-            }
+            CallsOf::Program => "compile, allocate and load at the program's start",
             CallsOf::Benchmark | CallsOf::Unmarked => "more warm-up calls",
         }
     }

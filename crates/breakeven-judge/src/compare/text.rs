@@ -83,8 +83,7 @@ impl ProfilerComparison {
         };
         let count = from.len();
         Some(format!(
-            "these runs could decide {count} inconclusive operation(s) at a threshold of \
-             {all}{half}"
+            "these runs could decide {count} inconclusive operation(s) at a threshold of {all}{half}"
         ))
     }
 

@@ -154,8 +154,7 @@ fn another_machine() {
     assert_eq!(
         texts(&on(machine("A", 8)), &on(machine("B", 16))),
         [
-            "another machine (processor: A in the baseline, B now); differences may be the \
-             machine's",
+            "another machine (processor: A in the baseline, B now); differences may be the machine's",
             "another machine (cores: 8 in the baseline, 16 now); differences may be the machine's"
         ]
     );

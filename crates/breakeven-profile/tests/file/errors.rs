@@ -150,8 +150,7 @@ fn wrong_loads() {
     };
     let sample = |fields: &str| {
         refused_load(&format!(
-            "[{{\"interval_ns\": 1, \"devices\": [{{\"device\": \"cpu\", \"samples\": \
-             [{{\"start_ns\": 0, \"duration_ns\": 1, {fields}}}]}}]}}]"
+            "[{{\"interval_ns\": 1, \"devices\": [{{\"device\": \"cpu\", \"samples\": [{{\"start_ns\": 0, \"duration_ns\": 1, {fields}}}]}}]}}]"
         ))
     };
     assert_snapshot!(refused_load("{}"), @"profile.json:1:56: load: invalid type: object, expected a list");

@@ -34,7 +34,7 @@ def decorate(scope: Scope, function: Function) -> Function:
     if inspect.isasyncgenfunction(function):
         raise TypeError(
             f"{name} is an asynchronous generator, which cannot be decorated: "
-            "put `with breakeven.profile(\"name\"):` around what is to be measured in it"
+            "put `with breakeven.profile(\"name\"):` around the code to measure"
         )
     if inspect.iscoroutinefunction(function):
 

@@ -290,7 +290,7 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
     for name, part in (("fallback", fallback), ("check", given["check"])):
         if not isinstance(part, (int, float)) or not 0 <= part <= 1:
             words = "'allow', 'deny' or " if name == "fallback" else ""
-            raise InvalidError(f"{name}: {part!r}; give {words}a part, 0 to 1")
+            raise InvalidError(f"{name}: {part!r}; give {words}a fraction, 0 to 1")
     for name in ("deadline", "timeout"):
         time = given[name]
         if time is not None and not (isinstance(time, (int, float)) and time >= 0):
@@ -538,7 +538,7 @@ def _ended(result: ExecutionResult[T]) -> ExecutionResult[T]:
         fallen, tasks = known["fallback"]["tasks"], known["tasks"]
         why = known["errors"][0]
         warnings.warn(
-            f"{result.operation}: the CPU did {fallen} of {tasks} tasks in the GPU's place: "
+            f"{result.operation}: the CPU did {fallen} of {tasks} tasks instead of the GPU: "
             f"{why['kind']}: {why['message']}",
             FallbackWarning,
             stacklevel=3,

@@ -204,7 +204,7 @@ class Session:
             ran = [each for each in baseline["operations"] if each["name"] in self._times]
             left = len(baseline["operations"]) - len(ran)
             if ran and left:
-                self._said.append(f"{left} test(s) of the baseline did not run and are left out")
+                self._said.append(f"{left} test(s) of the baseline did not run and are skipped")
                 baseline["operations"] = ran
             self._comparison = compare(baseline, current, threshold=self.threshold)
             self._verdict = self._comparison.gate(allow_missing=True)
@@ -245,7 +245,7 @@ class Session:
             writer.write(self._comparison._page().text(width, colours))
             if self._verdict.outcome == "inconclusive":
                 writer.write_line(
-                    "INCONCLUSIVE: this is not \"no regression\"; a verdict takes 5 runs on "
+                    "INCONCLUSIVE: this is not \"no regression\"; a verdict needs 5 runs on "
                     "each side: --breakeven-runs 5, for the baseline too",
                     yellow=True,
                 )

@@ -23,14 +23,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--breakeven-threshold",
         metavar="P",
         default="5%",
-        help="change from which a test is slower, as in 5%% or 0.05 [default: 5%%]",
+        help="smallest change that counts, as in 5%% or 0.05 [default: 5%%]",
     )
     add(
         "--breakeven-runs",
         metavar="N",
         type=int,
         default=1,
-        help="run the tests in so many processes; a verdict takes 5 on each side [default: 1]",
+        help="run the tests in this number of processes; a verdict needs 5 on each side [default: 1]",
     )
     add(
         "--breakeven-accept",

@@ -60,8 +60,7 @@ struct More {
 #[pyfunction]
 #[pyo3(signature = (*args, **keywords))]
 #[pyo3(
-    text_signature = "(what=None, /, *, bytes=None, items=None, flops=None, device=None, \
-        size=None, sync=None, **attributes)"
+    text_signature = "(what=None, /, *, bytes=None, items=None, flops=None, device=None, size=None, sync=None, **attributes)"
 )]
 pub(crate) fn profile<'py>(
     args: &Bound<'py, PyTuple>,

@@ -19,8 +19,7 @@ macro_rules! catalogue {
 
 catalogue! {
     CPU_USE = "system.cpu.utilization", Gauge, One,
-        "Fraction of a logical core's time in use since the previous reading, time stolen by the \
-         host included.";
+        "Fraction of a logical core's time in use since the previous reading, time stolen by the host included.";
     CPU_FREQUENCY = "system.cpu.frequency", Gauge, Hertz,
         "Clock of a logical core.";
     MEMORY_USAGE = "system.memory.usage", Sum, Bytes,
@@ -32,23 +31,19 @@ catalogue! {
     PRESSURE = "breakeven.cpu.pressure", Gauge, One,
         "Fraction of the last ten seconds in which some thread waited for a core.";
     STATUS = "hw.status", Sum, One,
-        "1 for the state that a device is in: ok, degraded (its driver does not answer), failed \
-         (it cannot be reached any more).";
+        "1 for the state that a device is in: ok, degraded (its driver does not answer), failed (it cannot be reached any more).";
     TEMPERATURE = "hw.temperature", Gauge, Celsius,
         "Temperature: of the processor its hottest sensor, of a GPU its die.";
     POWER = "hw.power", Gauge, Watts,
-        "Power: of all processor packages and their memory since the previous reading, of a GPU \
-         now.";
+        "Power: of all processor packages and their memory since the previous reading, of a GPU now.";
     ENERGY = "hw.energy", Counter, Joules,
-        "Energy: of the processors since the server was started, of a GPU since its driver was \
-         loaded.";
+        "Energy: of the processors since the server was started, of a GPU since its driver was loaded.";
     CLOCK_LIMITED = "breakeven.clock.limited", Sum, One,
         "1 for every active reason for a lowered clock, 0 for the other reasons.";
     GPU_USE = "hw.gpu.utilization", Gauge, One,
         "Fraction of the driver's last sampling period in which a kernel ran.";
     GPU_MEMORY_USE = "breakeven.gpu.memory.activity", Gauge, One,
-        "Fraction of the driver's last sampling period in which the GPU's memory was read or \
-         written.";
+        "Fraction of the driver's last sampling period in which the GPU's memory was read or written.";
     GPU_MEMORY_USAGE = "hw.gpu.memory.usage", Sum, Bytes,
         "Memory of the GPU that programs and the driver hold.";
     GPU_MEMORY_LIMIT = "hw.gpu.memory.limit", Sum, Bytes,

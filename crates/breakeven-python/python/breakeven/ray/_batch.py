@@ -287,8 +287,8 @@ class Batch:
             fallen = sum(share.fallback_tasks for share in result.nodes.values())
             why = result.errors[0]
             warnings.warn(
-                f"{result.operation}: CPUs did {fallen} of {result.tasks} tasks in the GPU's "
-                f"place: on {why['node']}: {why['kind']}: {why['message']}",
+                f"{result.operation}: CPUs did {fallen} of {result.tasks} tasks instead "
+                f"of the GPU: on {why['node']}: {why['kind']}: {why['message']}",
                 FallbackWarning,
                 stacklevel=3,
             )

@@ -73,8 +73,9 @@ def map_batches(
         num_cpus: Cores that a worker reserves. With more than one, ``cpu`` gets slices
             of batches on as many threads.
         gpu_resource: Ray's name for the GPUs of a node.
-        options: ``operation``, ``strategy``, ``device``, ``workload``, ``fallback``, ``timeout`` and ``costs`` as for
-            :func:`breakeven.run`; all others go to ``dataset.map_batches``.
+        options: ``operation``, ``strategy``, ``device``, ``workload``, ``fallback``,
+            ``timeout`` and ``costs`` as for :func:`breakeven.run`; all other options go to
+            ``dataset.map_batches``.
 
     Returns:
         A dataset. :func:`breakeven.ray.report` says how its batches were computed.
