@@ -1,5 +1,5 @@
-//! What `breakeven run` costs: beside `xargs -P` and GNU parallel in turns, what Auto loses
-//! against the best split, and the memory that many inputs take.
+//! Measures `breakeven run`: against `xargs -P` and GNU parallel in turns, Auto against the best
+//! split, and the memory for many inputs.
 //!
 //! ```sh
 //! cargo bench -p breakeven-cli --no-default-features --features engine --bench run             # minutes
@@ -25,7 +25,7 @@ const TRUE_JOBS: usize = 2000;
 /// Jobs that Auto divides.
 const AUTO_JOBS: usize = 200;
 
-/// What a reader that is slow reads at once, bytes, and between two pauses of that long.
+/// Bytes that a slow reader reads at a time, and its pause between two reads.
 const SIP: usize = 2048;
 const PAUSE: Duration = Duration::from_micros(500);
 
@@ -51,14 +51,14 @@ struct Bench {
 }
 
 impl Bench {
-    /// A file of that many lines.
+    /// A file with this number of lines.
     fn list(&self, jobs: usize, line: &str) -> PathBuf {
         let path = self.folder.join(format!("list-{jobs}"));
         fs::write(&path, format!("{line}\n").repeat(jobs)).expect("a list");
         path
     }
 
-    /// `breakeven run`, with a cost model of that name.
+    /// `breakeven run`, with a cost model of this name.
     fn run(&self, cache: &str, list: &Path, cpu: &str, gpu: Option<&str>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_breakeven"));
         command.env("BREAKEVEN_CACHE_DIR", self.folder.join(cache));
@@ -107,7 +107,7 @@ impl Bench {
         }
     }
 
-    /// What Auto takes over the best split of whole jobs, at the times that the commands take
+    /// Auto's time compared with the best split of whole jobs, given the times of the commands
     /// alone, measured in turns.
     fn auto(&self, name: &str, cpu_s: f64, gpu_s: f64) {
         let list = self.list(AUTO_JOBS, "0");
@@ -147,7 +147,7 @@ impl Bench {
         );
     }
 
-    /// What a GPU command that always fails costs, in its own time.
+    /// Cost of a GPU command that always fails, in multiples of its own time.
     fn gpu_always_fails(&self) {
         let list = self.list(AUTO_JOBS, "0");
         let lost = (0..self.turns).map(|turn| {
@@ -160,7 +160,7 @@ impl Bench {
         metric("run_gpu_always_fails", lost / 0.02, "jobs");
     }
 
-    /// The most memory that many inputs took, with a slow reader, in order and with a joblog.
+    /// Peak memory for many inputs: with a slow reader, in order, and with a joblog.
     fn memory(&self) {
         let jobs = if is_quick() { 5_000 } else { 200_000 };
         let list = self.list(jobs, "an input of some length");
@@ -197,7 +197,7 @@ fn high_water_kb(process: u32) -> u64 {
     number.unwrap_or(0)
 }
 
-/// Time that a command takes.
+/// Runs a command and returns the elapsed time.
 fn seconds(mut command: Command) -> f64 {
     command
         .stdin(Stdio::null())

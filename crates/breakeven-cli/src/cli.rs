@@ -34,23 +34,23 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Those that measure and run
+    /// The commands that measure and run
     #[cfg(feature = "engine")]
     #[command(flatten)]
     Engine(crate::engine::Command),
     /// Print the tables of a profile file
     Show(ShowArgs),
-    /// Compare two profiles: what became slower, what faster, what is inconclusive
+    /// Compare two profiles: what became slower or faster, and what is inconclusive
     Compare(CompareArgs),
     /// Convert between profiles and the files of other benchmarks and profilers
     Convert(ConvertArgs),
-    /// Keep profiles over time, and find what changed when
+    /// Keep profiles over time, and find what changed and when
     History(HistoryArgs),
     /// Write a profile as one self-contained HTML page, for a browser
     Report(ReportArgs),
     /// Advise what to change first, and estimate what it saves
     Advise(AdviseArgs),
-    /// Print completions of these commands for a shell
+    /// Print completions for a shell
     #[command(hide = true)]
     Completions(CompletionsArgs),
     /// Write the manual pages of these commands

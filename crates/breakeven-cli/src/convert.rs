@@ -1,5 +1,5 @@
-//! `breakeven convert`: files of other tools as a profile, a profile in the format of another
-//! tool.
+//! `breakeven convert`: converts files of other tools to a profile, and a profile to the format of
+//! another tool.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::values::Format;
 
 #[derive(Debug, Args)]
 pub(crate) struct ConvertArgs {
-    /// Profile files, or files of other tools; each further file adds runs
+    /// Profile files, or files of other tools; runs of further files are added
     #[arg(value_name = "FILE", required_unless_present = "list")]
     pub(crate) files: Vec<PathBuf>,
 
@@ -27,7 +27,7 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     pub(crate) to: ConvertFormat,
 
-    /// File to write; it is replaced in one step [default: -, the standard output]
+    /// File to write; it is replaced in one step [default: -, standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -48,7 +48,7 @@ pub(crate) enum ConvertFormat {
     Chrome,
     /// For speedscope.app
     Speedscope,
-    /// A line per call path, for the tools around flamegraph.pl
+    /// One line per call path, for the tools around flamegraph.pl
     Collapsed,
     /// Flame graph as SVG, for a browser
     Flamegraph,
@@ -117,7 +117,7 @@ fn write(profile: Profile, format: ConvertFormat, out: &mut dyn Write) -> Result
 /// What `breakeven show` prints.
 fn show(profile: Profile, format: Format, out: &mut dyn Write) -> Result<()> {
     let report = Report::new(profile, None);
-    // Without budgets and notes nothing is said beside the tables.
+    // Without budgets and notes only the tables are printed.
     show::write(&report, format, out, &mut io::sink())
 }
 

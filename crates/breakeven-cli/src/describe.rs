@@ -1,4 +1,4 @@
-//! What the arguments say of themselves: completions and pages of the manual.
+//! Describes the arguments: shell completions and manual pages.
 
 use std::fs;
 use std::io::Write;
@@ -19,8 +19,8 @@ pub(crate) struct CompletionsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// The folder to write breakeven.1, breakeven-profile.1 and so on to; it is created
-    /// if it is missing
+    /// Folder to write breakeven.1, breakeven-profile.1 and so on to; it is created if it does not
+    /// exist
     #[arg(value_name = "FOLDER")]
     pub(crate) folder: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! From what happened in a command to its exit code.
+//! Maps the outcome of a command to its exit code.
 
 use std::fmt;
 use std::process::ExitCode;
@@ -15,13 +15,13 @@ pub enum Exit {
     Done,
     /// A regression, work that failed, or a budget that was exceeded.
     Failed,
-    /// Wrong use, unreadable or mismatched input.
+    /// Invalid usage, unreadable or mismatched input.
     WrongUse,
     /// Nothing could be judged.
     Inconclusive,
-    /// Interrupted; what was measured has been kept.
+    /// Interrupted; the measurements so far have been kept.
     Interrupted,
-    /// Nobody reads what it prints any more, as where `head` has enough.
+    /// The reader of the output has gone, as when `head` has enough.
     Closed,
 }
 
@@ -33,27 +33,27 @@ pub fn code(exit: Exit) -> ExitCode {
         Exit::WrongUse => Outcome::Mismatched.exit_code(),
         Exit::Inconclusive => Outcome::Inconclusive.exit_code(),
         Exit::Interrupted => 130,
-        // As of a process that SIGPIPE killed.
+        // The code of a process that SIGPIPE killed.
         Exit::Closed => 141,
     })
 }
 
-/// What a command found that came to its end.
+/// The outcome of a command that ran to its end.
 #[derive(Debug)]
 pub(crate) enum Ending {
-    /// It did what was asked.
+    /// It was done.
     Done,
     #[cfg_attr(
         not(feature = "engine"),
         expect(dead_code, reason = "it measures nothing")
     )]
-    /// It measured; a part of the work may have failed.
+    /// It measured; some of the work may have failed.
     Measured { failed: bool, budgets: Outcome },
-    /// It judged what had been measured.
+    /// It judged a profile.
     Judged(Outcome),
 }
 
-/// A command ended by Ctrl-C, with what is to be said of what it measured.
+/// A command ended by Ctrl-C, with a message about the measurements so far.
 #[derive(Debug)]
 pub(crate) struct Interrupted(pub(crate) &'static str);
 
@@ -66,7 +66,7 @@ impl fmt::Display for Interrupted {
 }
 
 impl Exit {
-    /// How a command ended to which this happened.
+    /// Maps an error to the way the command ended.
     pub(crate) fn of(happened: &Result<Ending>) -> Self {
         match happened {
             Ok(Ending::Done) => Self::Done,

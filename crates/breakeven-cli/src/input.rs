@@ -1,4 +1,5 @@
-//! Profiles that commands read, of this program or other tools, and how they are to be read.
+//! Profiles that commands read, of this program or of other tools, and the options for reading
+//! them.
 
 use std::collections::HashSet;
 use std::fs;
@@ -16,24 +17,22 @@ use crate::values::similar;
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct InputArgs {
-    /// Format of the files, where their content does not tell it; `breakeven convert --list`
-    /// names all
+    /// Format of the files, if their content does not show it; `breakeven convert --list` lists all
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub(crate) from: Option<Format>,
 
-    /// What the columns of a CSV file or the keys of JSON lines are, as in
+    /// Meaning of the columns of a CSV file or of the keys of JSON lines, as in
     /// name=case,time=wall,unit=ms,run=process (also device= and size=)
     #[arg(long, value_name = "name=…,time=…")]
     pub(crate) columns: Option<Columns>,
 
-    /// What the counts of collapsed stacks count: ns, us, ms, s, or samples at a rate, as
-    /// in 99hz
+    /// Unit of the counts of collapsed stacks: ns, us, ms, s, or samples at a rate, as in 99hz
     #[arg(long, value_name = "UNIT", value_parser = unit)]
     pub(crate) unit: Option<f64>,
 }
 
 impl InputArgs {
-    /// How files are to be read.
+    /// How to read files.
     pub(crate) fn options(&self) -> Options {
         Options {
             from: self.from,
@@ -61,14 +60,14 @@ fn format(text: &str) -> Result<Format, String> {
     })
 }
 
-/// What a library says of a file, with the flags that give what it asks for.
+/// A library's error on a file, with the flags that give the missing information.
 pub(crate) fn with_flags(text: &str) -> String {
     text.replace("name the columns", "name the columns (--columns)")
         .replace("name the format", "name the format (--from)")
         .replace("give the unit", "give the unit (--unit)")
 }
 
-/// Reads profiles, and tells what their readers should know of them.
+/// Reads profiles, and prints warnings about them.
 pub(crate) struct Input<'a> {
     options: Options,
     err: &'a mut dyn Write,
@@ -89,7 +88,7 @@ impl<'a> Input<'a> {
             .map_err(|error| Error::msg(with_flags(&error.to_string())))?;
         for note in &imported.notes {
             let text = format!("note: {}: {note}", path.display());
-            // Nobody may be left to tell.
+            // The reader of stderr may be gone.
             let _ = writeln!(self.err, "{}", clean(&text));
         }
         Ok(imported)
@@ -99,7 +98,7 @@ impl<'a> Input<'a> {
         paths.iter().map(|path| self.read(path)).collect()
     }
 
-    /// The measurements in a file, oldest first: of one that keeps a history all of it.
+    /// The measurements in a file, oldest first; of a history file, all of them.
     pub(crate) fn read_history(&mut self, path: &Path) -> Result<Vec<Entry>> {
         let imported = self.imported(path)?;
         Ok(match imported.history.is_empty() {
@@ -124,7 +123,7 @@ pub(crate) fn limits(path: Option<&Path>) -> Result<Option<Limits>> {
     Ok(Some(limits))
 }
 
-/// The files behind the paths; the same runs twice would look like less noise.
+/// The files behind the paths: the same runs twice would look like less noise.
 pub(crate) fn distinct(paths: &[PathBuf]) -> Result<HashSet<PathBuf>> {
     let mut files = HashSet::new();
     for path in paths {
@@ -135,7 +134,7 @@ pub(crate) fn distinct(paths: &[PathBuf]) -> Result<HashSet<PathBuf>> {
     Ok(files)
 }
 
-/// The file behind a path. What cannot be found is told when it is read.
+/// The file behind a path. A missing file is reported when it is read.
 pub(crate) fn behind(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -1,24 +1,24 @@
-//! What a build without the feature `engine` says of the commands that need it.
+//! Reports commands that a build without the feature `engine` lacks.
 
 use std::ffi::OsString;
 
-/// Those that people type.
+/// The commands for users.
 const COMMANDS: [&str; 9] = [
     "profile", "sweep", "plan", "tune", "devices", "monitor", "doctor", "run", "ab",
 ];
 
-/// A command that this build does not have.
+/// A command that this build lacks.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "this build holds the judge alone, without `breakeven {command}` and the other commands that \
-     measure or run; `cargo install breakeven-cli` installs all, with the code for GPUs; \
-     `cargo install breakeven-cli --no-default-features --features engine` all, without that code"
+    "this build only judges; it has neither `breakeven {command}` nor the other commands that \
+     measure or run; `cargo install breakeven-cli` installs all commands, with the code for GPUs; \
+     `cargo install breakeven-cli --no-default-features --features engine` installs all, without that code"
 )]
 pub(crate) struct LeftOut {
     command: &'static str,
 }
 
-/// Fails where the command line, the program's name first, asks for one or for its help.
+/// Fails if the command line (the program's name first) asks for one of them or for its help.
 pub(crate) fn check(args: &[OsString]) -> Result<(), LeftOut> {
     let mut words = args.iter().skip(1).skip_while(|word| *word == "help");
     let asked = words.next();

@@ -1,6 +1,6 @@
-//! The `breakeven` command as a function: arguments in, text and an exit code
-//! out. The libraries measure and judge; this crate parses and prints. Commands
-//! return what happened, from which `exit` alone chooses the exit code.
+//! The `breakeven` command as a function: arguments in, text and an exit code out. The libraries
+//! measure and judge; this crate parses and prints. Commands return their outcome; only `exit`
+//! chooses the exit code.
 
 #[cfg(feature = "engine")]
 mod ab;
@@ -107,7 +107,7 @@ fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     }
 }
 
-/// Says why a command ended early, if anybody is left to tell.
+/// Prints why a command ended early, if the output is still open.
 fn tell(error: &Error, err: &mut dyn Write) {
     if let Some(usage) = error.downcast_ref::<clap::Error>() {
         let _ = write!(err, "{}", usage.render().ansi());
@@ -117,7 +117,7 @@ fn tell(error: &Error, err: &mut dyn Write) {
         } else {
             "error: "
         };
-        // There may be names from files in it.
+        // Escaped, because it may contain names from files.
         for line in format!("{sign}{error:#}").lines() {
             let _ = writeln!(err, "{}", clean(line));
         }

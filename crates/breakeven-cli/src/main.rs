@@ -15,17 +15,18 @@ fn main() -> ExitCode {
     exit::code(run(std::env::args_os(), &mut out, &mut err))
 }
 
-/// Has writes wait while a reader is slow. Who shares these pipes may have set them not to:
-/// then what does not fit at once, and the error that says so, would be lost.
+/// Makes writes block while a reader is slow. Another process that shares these pipes may have made
+/// them non-blocking; output that does not fit at once would then be lost, and the error message
+/// too.
 #[cfg(unix)]
 fn wait_for_readers() {
-    // What is no pipe has no such mode.
+    // Only a pipe has this mode.
     let _ = rustix::io::ioctl_fionbio(std::io::stdout(), false);
     let _ = rustix::io::ioctl_fionbio(std::io::stderr(), false);
 }
 
-/// Without the folder that this variable names, Mesa's choice of the first device looks for a
-/// display in vain and says so on stderr. Devices are taken by name here: it is not needed.
+/// Without the folder that this variable names, Mesa's device selection looks for a display in vain
+/// and reports that on stderr. Devices are chosen by name here, so it is not needed.
 #[cfg(unix)]
 fn without_display() {
     if std::env::var_os("XDG_RUNTIME_DIR").is_none() {

@@ -1,4 +1,4 @@
-//! What commands print: pages, documents, and readers that have gone.
+//! Prints pages and documents, and handles readers that have gone.
 
 use std::cell::Cell;
 use std::io::{ErrorKind, Write};
@@ -16,10 +16,10 @@ pub(crate) fn print(page: &Page, out: &mut dyn Write) -> Result<()> {
     Ok(page.text(width(), true, out)?)
 }
 
-/// The widest page, columns: breaking a long name into lines costs its length times this.
+/// Widest page, columns: breaking a long name into lines costs its length times this.
 const WIDEST: usize = 1_000;
 
-/// Columns of the terminal; where there is none those of `COLUMNS`, else 80.
+/// Columns of the terminal; without one, those of `COLUMNS`, else 80.
 pub(crate) fn width() -> usize {
     if let Some((terminal_size::Width(columns), _)) = terminal_size::terminal_size() {
         return WIDEST.min(columns.into());
@@ -29,7 +29,7 @@ pub(crate) fn width() -> usize {
     columns.unwrap_or(80).min(WIDEST)
 }
 
-/// Prints a page, or the document that it shows, whichever is asked for.
+/// Prints a page, or its document, as requested.
 pub(crate) fn page_or_document<D: Serialize>(
     format: PageFormat,
     page: impl FnOnce() -> Page,
@@ -44,13 +44,13 @@ pub(crate) fn page_or_document<D: Serialize>(
     Ok(out.flush()?)
 }
 
-/// Prints a document for programs.
+/// Prints a JSON document.
 pub(crate) fn document(document: &impl Serialize, out: &mut dyn Write) -> Result<()> {
     escaped(&(serde_json::to_string_pretty(document)? + "\n"), out)
 }
 
-/// Prints JSON. What a terminal would obey is escaped, which JSON itself asks for only
-/// below a space.
+/// Prints JSON with all terminal control characters escaped; JSON itself requires that only below
+/// U+0020.
 pub(crate) fn escaped(json: &str, out: &mut dyn Write) -> Result<()> {
     let mut shown = String::with_capacity(json.len());
     for c in json.chars() {
@@ -62,7 +62,7 @@ pub(crate) fn escaped(json: &str, out: &mut dyn Write) -> Result<()> {
     Ok(out.write_all(shown.as_bytes())?)
 }
 
-/// What printing came to, where a reader that has gone is no error.
+/// The result of printing, in which a closed output is no error.
 pub(crate) fn unless_closed(printed: Result<()>) -> Result<()> {
     match printed {
         Err(error) if !error.chain().any(is_closed_pipe) => Err(error),
@@ -75,7 +75,7 @@ pub(crate) fn unless_closed(printed: Result<()>) -> Result<()> {
 }
 
 thread_local! {
-    /// A reader of what this thread printed has gone.
+    /// A reader of this thread's output has gone.
     static CLOSED: Cell<bool> = const { Cell::new(false) };
 }
 

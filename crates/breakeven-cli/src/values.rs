@@ -1,4 +1,4 @@
-//! Values of arguments that several commands take: formats, numbers, times, fractions.
+//! Argument values that several commands share: formats, numbers, times, fractions.
 
 use std::num::{IntErrorKind, ParseIntError};
 use std::str::FromStr;
@@ -12,10 +12,10 @@ use clap::ValueEnum;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people, as wide as the terminal
+    /// A table, as wide as the terminal
     #[default]
     Table,
-    /// The profile file, with figures and verdicts beside the samples
+    /// The profile file's JSON, with computed figures and verdicts added
     Json,
     /// For a report or a CI summary
     Markdown,
@@ -23,30 +23,30 @@ pub(crate) enum Format {
     Csv,
 }
 
-/// Of what is no profile.
+/// Formats of output other than a profile.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PageFormat {
-    /// For people, as wide as the terminal
+    /// A table, as wide as the terminal
     #[default]
     Table,
-    /// For programs
+    /// JSON
     Json,
     /// For a report or a CI summary
     Markdown,
 }
 
-/// The same of what nobody puts into a report.
+/// Formats without one for reports.
 #[cfg(feature = "engine")]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TableFormat {
-    /// For people, as wide as the terminal
+    /// A table, as wide as the terminal
     #[default]
     Table,
-    /// For programs
+    /// JSON
     Json,
 }
 
-/// A whole number from 1 on.
+/// A whole number, 1 or more.
 pub(crate) fn one_or_more<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
     text.parse()
         .map_err(|error: ParseIntError| match error.kind() {
@@ -68,7 +68,7 @@ pub(crate) fn seconds(text: &str) -> Result<NonZeroU32, String> {
 /// A time, as in 60s.
 #[cfg(feature = "engine")]
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
-    // Nobody waits for a thousandth of something: `10m` is what it is to `sleep`.
+    // No milliseconds: nobody waits that short a time, and `10m` means minutes to `sleep`.
     let minutes = text
         .strip_suffix('m')
         .map(|number| [number, "min"].concat());
@@ -104,7 +104,7 @@ pub(crate) fn part(text: &str) -> Result<f64, String> {
 }
 
 #[cfg(feature = "engine")]
-/// A value of a type of the library, such as a strategy.
+/// A value of one of the library's types, such as a strategy.
 pub(crate) fn parsed<T: FromStr<Err = breakeven::Error>>(text: &str) -> Result<T, String> {
     text.parse()
         .map_err(|error: breakeven::Error| error.to_string())
@@ -124,7 +124,7 @@ pub(crate) fn kernel(text: &str) -> Result<&'static str, String> {
     ))
 }
 
-/// A question whether the most similar of the names was meant; empty where none is.
+/// Asks whether the most similar name was meant; empty if none is similar.
 pub(crate) fn similar<'n>(text: &str, names: impl IntoIterator<Item = &'n str>) -> String {
     let likely = (names.into_iter())
         .map(|name| (strsim::jaro_winkler(name, text), name))

@@ -81,7 +81,7 @@ fn the_evidence_of_a_sweep_replaces_the_rule_of_thumb() {
     let elsewhere = one_large_call(directory.path(), "B");
     let refused = with(&elsewhere, &sweep("")).refusal();
     let refused = refused.replace(directory.path().to_str().unwrap(), "[dir]");
-    assert_snapshot!(refused, @"error: [dir]/sweep.json: its evidence is of another machine: the processor is A there, B in [dir]/app.json");
+    assert_snapshot!(refused, @"error: [dir]/sweep.json: its evidence is from another machine: the processor is A there, B in [dir]/app.json");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn no_advice_says_what_was_looked_at() {
         {"name": "broken", "failure": {"kind": "crash", "message": "gone"}}]}"#;
     fs::write(&file, text).unwrap();
     assert_snapshot!(advise(&file, "").quietly(0).stdout, @r"
-    No advice: 8 rules looked at 1 operation, and none applied.
+    No advice: 8 rules examined 1 operation, and none applied.
     Not examined: 1 failed.
     ");
     fs::write(&file, r#"{"format": "breakeven-profile", "version": 1}"#).unwrap();

@@ -207,7 +207,7 @@ fn what_a_recorder_saw_of_asynchronous_and_of_very_short_calls() {
       waiting                                4.90ms  4.90ms  4.95ms  4.95ms  1.4%
     tick
     cpu            3  51.0ns  51.0ns   0.0%  17.0ns  17.0ns  17.9ns  18.0ns  5.9%
-      71% of it is the recorder's overhead: left out of the verdicts
+      71% of it is the recorder's overhead: excluded from the verdicts
     ");
 }
 

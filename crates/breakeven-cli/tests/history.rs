@@ -157,7 +157,10 @@ fn several_profiles_of_a_commit_are_the_runs_of_one_entry() {
     let run = |line: &str| within(&directory, line).quietly(0).stdout;
     assert_snapshot!(run("history add a.json b.json c.json --at c0 --branch main"), @"a.json, b.json, c.json: added as entry 1 of c0, 1 operation(s)");
     let again = run("history add a.json b.json c.json --at c0 --branch main");
-    assert!(again.contains("is there already as entry 1"), "{again}");
+    assert!(
+        again.contains("is already in the history, as entry 1"),
+        "{again}"
+    );
     let json: serde_json::Value =
         serde_json::from_str(&run("history export --format json")).unwrap();
     let points = json[0]["points"].as_array().unwrap();

@@ -10,7 +10,10 @@ fn what_many_operations_lack_is_said_once() {
     let directory = directory();
     let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let two = names.map(|name| {
-        format!("{{\"name\": \"{name}\", \"runs\": [{{\"samples_ns\": [99, 99, 99, 99, 99]}}, {{\"samples_ns\": [101, 101, 101, 101, 101]}}]}}")
+        format!(
+            "{{\"name\": \"{name}\", \"runs\": [{{\"samples_ns\": [99, 99, 99, 99, 99]}}, \
+            {{\"samples_ns\": [101, 101, 101, 101, 101]}}]}}"
+        )
     });
     for file in ["a.json", "b.json"] {
         write(directory.path(), file, &two);
@@ -40,7 +43,7 @@ fn what_many_operations_lack_is_said_once() {
       earlier profiles as the history
 
     Not passed
-    8 operations: inconclusive; 5 runs a side might settle it
+    8 operations: inconclusive; about 5 runs per side would be needed
 
     8 inconclusive; gate inconclusive
     ");

@@ -6,7 +6,7 @@ use crate::command::line;
 
 #[test]
 fn a_command_that_is_left_out_says_how_it_is_installed() {
-    assert_snapshot!(line("plan --tasks 9 --task-time 1ms").run().refusal(), @"error: this build holds the judge alone, without `breakeven plan` and the other commands that measure or run; `cargo install breakeven-cli` installs all, with the code for GPUs; `cargo install breakeven-cli --no-default-features --features engine` all, without that code");
+    assert_snapshot!(line("plan --tasks 9 --task-time 1ms").run().refusal(), @"error: this build holds the judge alone, without `breakeven plan` and the other commands that measure or run; `cargo install breakeven-cli` installs all commands, with the code for GPUs; `cargo install breakeven-cli --no-default-features --features engine` installs all, without that code");
     let refused = line("help plan").run().refusal();
     assert!(refused.contains("`breakeven plan`"), "{refused}");
     let refused = line("plam").run().refusal();

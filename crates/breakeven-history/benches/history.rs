@@ -1,4 +1,4 @@
-//! How long a history of many runs takes: adding a run, finding all changes.
+//! Measures a history of many runs: adding a run, and finding all changes.
 //!
 //! ```sh
 //! cargo bench -p breakeven-history --bench history             # 10 000 runs, minutes
@@ -19,7 +19,7 @@ mod metric;
 
 use metric::{is_quick, metric};
 
-/// Operations of a run, as a project of some size has.
+/// Operations of a run, as many as a medium-sized project has.
 const OPERATIONS: usize = 200;
 
 /// Samples of an operation in a run.
@@ -53,7 +53,7 @@ fn main() {
     last.sort_by(f64::total_cmp);
     metric("history_add", last[last.len() / 2], "ms");
     metric("history_add_p99", last[last.len() * 99 / 100], "ms");
-    // As a command starts: nothing in this process' cache.
+    // Opens the file anew, as a command does: nothing is cached in this process.
     drop(history);
     let start = Instant::now();
     let history = History::open(&path).expect("a history");
@@ -70,7 +70,7 @@ fn main() {
     );
 }
 
-/// Every tenth operation becomes a tenth slower half-way.
+/// Every tenth operation becomes 10 % slower half-way.
 fn profile(number: usize, runs: usize, random: &mut Xoshiro256PlusPlus) -> Profile {
     let operations = (0..OPERATIONS).map(|index| {
         let mut operation = Operation::new(format!("operation_{index:03}"), "cpu");

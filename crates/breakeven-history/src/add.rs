@@ -1,4 +1,4 @@
-//! Adding a profile.
+//! Adds a profile.
 
 use breakeven_profile::profile::{Operation, Profile};
 use breakeven_profile::stats::median;
@@ -18,24 +18,23 @@ pub struct At {
     pub commit: Option<String>,
     /// The branch.
     pub branch: Option<String>,
-    /// When the commit was made, RFC 3339: series are in this order. Otherwise when the
-    /// profile was measured, else now.
+    /// When the commit was made, RFC 3339; series are sorted by it. Without it, the time when the
+    /// profile was measured is used, else the current time.
     pub time: Option<String>,
 }
 
-/// What adding a profile came to.
+/// The result of adding a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Added {
-    /// It is this entry.
+    /// The profile was added as this entry.
     New(i64),
-    /// The same profile was there already, as this entry.
+    /// The profile is already in the history, as this entry.
     Known(i64),
 }
 
 impl History {
-    /// Adds a profile, all of it or nothing. One that is there already
-    /// for the same commit is not added again.
-    /// Call paths, the timeline and the recorded load are not kept.
+    /// Adds the complete profile, or nothing. A profile that the history already has for the same
+    /// commit is not added again. Call paths, the timeline and the recorded load are dropped.
     ///
     /// # Errors
     ///
@@ -69,7 +68,7 @@ impl History {
     }
 }
 
-/// The time as it is kept, so that texts sort as times do.
+/// The time as stored: RFC 3339 in UTC, so that text order is time order.
 fn time(text: Option<&str>) -> Result<String, HistoryError> {
     let time = match text {
         Some(text) => text.parse().map_err(|_| HistoryError::Time {
@@ -90,7 +89,7 @@ struct Entry {
     packed: Vec<u8>,
 }
 
-/// Median of the runs' medians, and the least and greatest of those, ns.
+/// Median of the runs' medians, and their minimum and maximum, ns.
 struct Point<'p> {
     operation: &'p Operation,
     median: f64,
@@ -100,7 +99,7 @@ struct Point<'p> {
 }
 
 impl<'p> Point<'p> {
-    /// None without samples, and where they are zero: no change of that can be told.
+    /// None without samples, and if a value is zero: no ratio to it exists.
     fn of(operation: &'p Operation) -> Option<Self> {
         let runs = operation.runs.iter();
         let medians: Vec<f64> = runs

@@ -1,4 +1,4 @@
-//! Where series changed, and which of these changes ask for attention.
+//! Finds where series changed, and which of the changes need attention.
 
 use breakeven_stats::{ChangePoint, change_points, mean_interval};
 use rayon::prelude::*;
@@ -9,23 +9,22 @@ use crate::load::{Loaded, Point, Series};
 /// Confidence level of a change's interval.
 const LEVEL: f64 = 0.95;
 
-/// Level of the interval that the newest value must lie above: among 50 operations at most
-/// one night in forty has one above by chance.
+/// Level of the interval that the newest value must exceed: of 50 unchanged operations, one exceeds
+/// it by chance in at most one run of 40.
 const SURE: f64 = 0.999;
 
-/// From which size on a change counts.
+/// Thresholds for a change and for an alert.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sensitivity {
-    /// Least change of a level, as a fraction: below it a change is none, however
+    /// Smallest relative change of a level that counts. Anything smaller is ignored, however
     /// significant.
     pub threshold: f64,
-    /// An alert is a regression from this factor on, even where it is the newest value
-    /// alone that shows it.
+    /// Slowdown factor from which a regression is an alert, even if only the newest value shows it.
     pub factor: f64,
 }
 
 impl Default for Sensitivity {
-    /// 5 %, as in a comparison; 1.5 times.
+    /// A change of 5 %, as in a comparison; an alert from 1.5 times.
     fn default() -> Self {
         Self {
             threshold: 0.05,
@@ -34,7 +33,7 @@ impl Default for Sensitivity {
     }
 }
 
-/// Whether a change is for the worse.
+/// Direction of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -44,15 +43,15 @@ pub enum Direction {
     Improvement,
 }
 
-/// What became of a change.
+/// Status of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeState {
-    /// A regression that is still there: an alert.
+    /// A regression that nothing has reversed: an alert.
     Open,
-    /// The newest one or two values alone are worse by the alert's factor: an alert.
+    /// Only the newest one or two values are slower, by at least the alert factor: an alert.
     Newest,
-    /// A regression that a later change took back, at the point of that index.
+    /// A regression that a later change reversed, at the point with that index.
     Recovered(usize),
     /// A regression that somebody accepted.
     Accepted,
@@ -71,26 +70,26 @@ pub struct Change {
     pub before: Point,
     /// The first point of the new level.
     pub after: Point,
-    /// Whether it is for the worse.
+    /// Direction of the change.
     pub direction: Direction,
-    /// What became of it.
+    /// Status of the change.
     pub state: ChangeState,
     /// The old level and the new one, ns.
     pub levels_ns: [f64; 2],
     /// New level over the old one.
     pub ratio: f64,
-    /// 95 % interval of the ratio; none for a newest value.
+    /// 95 % interval of the ratio; none if only the newest values show the change.
     pub interval: Option<[f64; 2]>,
 }
 
 impl Change {
-    /// True where it asks for attention.
+    /// True if the change needs attention.
     pub fn is_alert(&self) -> bool {
         matches!(self.state, ChangeState::Open | ChangeState::Newest)
     }
 }
 
-/// The changes of all series, in the order of the series and of time.
+/// Finds the changes of all series, in the order of the series and of time.
 pub fn changes(loaded: &Loaded, sensitivity: &Sensitivity) -> Vec<Change> {
     let series = loaded.series.par_iter().enumerate();
     let found = series.map(|(number, series)| of_series(loaded, number, series, sensitivity));
@@ -109,7 +108,7 @@ fn of_series(
     let found = change_points(&logs, LEVEL).unwrap_or_default().changes;
     let margin = sensitivity.threshold.ln_1p();
     let mut changes = Vec::new();
-    // The level that later ones are compared with, and the one before the last regression.
+    // The level that later levels are compared with, and the level before the last regression.
     let mut mark = Level {
         log: found.first().map_or(0.0, |first| first.before),
         last: found.first().map_or(0, |first| first.index - 1),
@@ -125,7 +124,7 @@ fn of_series(
                 last: change.index - 1,
                 variance,
             },
-            // Small steps in a row may be a large one.
+            // Several small steps in a row may add up to a large one.
             false => mark,
         };
         let step = change.after - old.log;
@@ -174,20 +173,20 @@ fn of_series(
     changes
 }
 
-/// A level that later ones are compared with.
+/// A level that later levels are compared with.
 #[derive(Clone, Copy)]
 struct Level {
-    /// Its logarithm.
+    /// Natural logarithm of the level.
     log: f64,
-    /// Index of its last point.
+    /// Index of the level's last point.
     last: usize,
-    /// Sum of the squares of half the intervals of all steps since.
+    /// Sum of the squared half-widths of the intervals of all steps since.
     variance: f64,
 }
 
-/// The newest value and those in a row before it that are worse than the level before them by
-/// the alert's factor, and by more than the noise of that level explains, where no change shows
-/// them yet: a change needs three values.
+/// Finds the newest values in a row that are slower than the level before them, by at least the
+/// alert factor and by more than that level's noise. Used where no change is found yet, because a
+/// change needs three values.
 fn newest(
     number: usize,
     series: &Series,
@@ -200,12 +199,12 @@ fn newest(
     let mut values: Vec<f64> = level.iter().map(|point| point.value_ns).collect();
     values.sort_by(f64::total_cmp);
     let level = values[values.len() / 2];
-    // The values before may belong to the same change.
+    // The values before the newest one may belong to the same change.
     let usual = values
         .iter()
         .filter(|value| **value < level * sensitivity.factor);
     let logs: Vec<f64> = usual.map(|value| value.ln()).collect();
-    // The interval of the next value: √(n + 1) times that of the mean.
+    // The prediction interval of one value: √(n + 1) times the interval of the mean.
     let [low, high] = mean_interval(&logs, SURE).ok()?;
     let most = f64::midpoint(low, high) + (high - low) / 2.0 * (logs.len() as f64 + 1.0).sqrt();
     let is_worse =

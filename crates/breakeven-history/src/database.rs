@@ -1,4 +1,4 @@
-//! The SQLite file: opening it, its tables, its version.
+//! The SQLite file: how it is opened, its tables, its version.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,14 +13,14 @@ use crate::error::{HistoryError, PATIENCE_S};
 /// Marks the file as a history: `brkv` in the header of the database.
 const APPLICATION: i64 = 0x6272_6b76;
 
-/// The version of the tables.
+/// Version of the tables.
 const VERSION: i64 = 1;
 
-/// What every SQLite database begins with.
+/// First bytes of every SQLite database.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// The tables. A point has the figures that changes are found by and lies beside its
-/// series' other points; the profile as it was added lies packed with its entry.
+/// The tables. `value` has the figures that changes are found by, stored next to the other values
+/// of the series. The packed profile is stored with its entry.
 const TABLES: &str = "
     CREATE TABLE machine (
         id INTEGER PRIMARY KEY,
@@ -64,13 +64,13 @@ const TABLES: &str = "
     );
 ";
 
-/// A history that is open.
+/// An open history.
 pub struct History {
     pub(crate) connection: Connection,
     pub(crate) path: PathBuf,
 }
 
-/// True where the file is an SQLite database, which a history is.
+/// True if the file is an SQLite database, as every history is.
 pub fn is_history(path: &Path) -> bool {
     let mut magic = [0; MAGIC.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
@@ -88,7 +88,7 @@ impl History {
             let path = path.to_owned();
             return Err(HistoryError::Missing { path });
         }
-        // SQLite takes a file of a few bytes for an empty database, and writes over it.
+        // SQLite takes a file of a few bytes for an empty database and overwrites it.
         let is_empty = std::fs::metadata(path).is_ok_and(|found| found.len() == 0);
         if !is_empty && !is_history(path) {
             return Err(HistoryError::Foreign {
@@ -98,14 +98,14 @@ impl History {
         }
         let mut history = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         match history.version()? {
-            // Somebody's empty file, or a writer was stopped before its first entry.
+            // An empty file of somebody else's, or a writer that stopped before its first entry.
             0 => history.create_tables()?,
             _ => history.check()?,
         }
         Ok(history)
     }
 
-    /// Opens the history in the file at `path`, and begins one where there is no file.
+    /// Opens the history in the file at `path`, and creates it if there is no file.
     ///
     /// # Errors
     ///
@@ -134,7 +134,7 @@ impl History {
         Ok(history)
     }
 
-    /// A number in the database's header.
+    /// Reads a number from the database's header.
     fn number(&self, pragma: &str) -> Result<i64, HistoryError> {
         let read = self
             .connection
@@ -142,9 +142,9 @@ impl History {
         read.map_err(|error| self.told(&error))
     }
 
-    /// The version of the tables; 0 where there are none.
+    /// Version of the tables; 0 if there are none.
     fn version(&self) -> Result<i64, HistoryError> {
-        // One view of the file: another process may create its tables meanwhile.
+        // One transaction, because another process may create the tables meanwhile.
         let view = self.connection.unchecked_transaction();
         let _view = view.map_err(|error| self.told(&error))?;
         let (application, version) = (self.number("application_id")?, self.number("user_version")?);
@@ -171,17 +171,17 @@ impl History {
         }
     }
 
-    /// What SQLite is to do for every connection.
+    /// Sets what SQLite must do for every connection.
     fn check(&self) -> Result<(), HistoryError> {
-        // Readers and a writer side by side; where the file system has no shared memory
-        // for that SQLite stays with a rollback journal.
+        // WAL lets readers and a writer work at the same time. If the file system has no shared
+        // memory for it, SQLite keeps its rollback journal.
         let pragmas = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
                        PRAGMA foreign_keys = ON; PRAGMA cache_size = -32768;";
         let start = Instant::now();
         let set = loop {
             let set = self.connection.execute_batch(pragmas);
-            // Two that change the mode at once would wait for each other: SQLite turns
-            // one away without waiting.
+            // Two processes that change the mode at once would wait for each other, so SQLite
+            // refuses one of them without waiting.
             let is_busy = (set.as_ref().err()).and_then(rusqlite::Error::sqlite_error_code)
                 == Some(rusqlite::ErrorCode::DatabaseBusy);
             if !is_busy || start.elapsed() >= Duration::from_secs(PATIENCE_S) {
@@ -190,7 +190,7 @@ impl History {
             thread::sleep(Duration::from_millis(5));
         };
         match set {
-            // A copy that may only be read.
+            // A read-only copy.
             Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ReadOnly) => {
                 Ok(())
             }
@@ -202,7 +202,7 @@ impl History {
         self.check()?;
         self.write(|to| {
             let version: i64 = to.pragma_query_value(None, "user_version", |row| row.get(0))?;
-            // Another process may have been faster.
+            // Another process may have created the tables first.
             if version == 0 {
                 to.execute_batch(TABLES)?;
                 to.pragma_update(None, "application_id", APPLICATION)?;
@@ -212,7 +212,7 @@ impl History {
         })
     }
 
-    /// Writes all of it or nothing, after other writers.
+    /// Writes everything or nothing, after other writers have finished.
     pub(crate) fn write<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
@@ -227,12 +227,12 @@ impl History {
         written.map_err(|error| self.told(&error))
     }
 
-    /// What SQLite said, with the file.
+    /// Adds the file to an error of SQLite.
     pub(crate) fn told(&self, error: &rusqlite::Error) -> HistoryError {
         HistoryError::sqlite(&self.path, error)
     }
 
-    /// A value that does not mean what it should.
+    /// Reports a value that is invalid.
     pub(crate) fn damaged(&self, reason: impl Into<String>) -> HistoryError {
         HistoryError::Damaged {
             path: self.path.clone(),

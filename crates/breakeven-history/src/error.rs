@@ -1,8 +1,8 @@
-//! Why a history cannot be read or written.
+//! Errors of reading and writing a history.
 
 use std::path::{Path, PathBuf};
 
-/// Why a history cannot be read or written, with the file and what to do.
+/// Why a history cannot be read or written: which file, and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HistoryError {
@@ -12,12 +12,12 @@ pub enum HistoryError {
         /// The file.
         path: PathBuf,
     },
-    /// The file is something else.
+    /// The file is not a history.
     #[error("{}: is not a history of breakeven: {found}; name another file", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// What the file is.
         found: &'static str,
     },
     /// A newer build wrote it.
@@ -28,9 +28,9 @@ pub enum HistoryError {
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The file's version.
         found: i64,
-        /// The newest known one.
+        /// The newest version that this build can read.
         known: i64,
     },
     /// The database is damaged.
@@ -41,26 +41,26 @@ pub enum HistoryError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What SQLite or the decoder found.
+        /// What SQLite or the decoder reported.
         reason: String,
     },
-    /// Another process writes, and did not stop.
+    /// Another process was still writing after the timeout.
     #[error("{}: another process has been writing for {seconds} s; try again", path.display())]
     Busy {
         /// The file.
         path: PathBuf,
-        /// How long was waited.
+        /// How long this process waited.
         seconds: u64,
     },
-    /// There is no space left for it.
+    /// There is no space left for the file.
     #[error("{}: {reason}; nothing was added", path.display())]
     Full {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// What SQLite reported.
         reason: String,
     },
-    /// The operating system or SQLite refused.
+    /// The operating system or SQLite returned an error.
     #[error("{}: {reason}", path.display())]
     Io {
         /// The file.
@@ -68,32 +68,32 @@ pub enum HistoryError {
         /// Why.
         reason: String,
     },
-    /// There is nothing in it by that name.
+    /// The history has nothing of that name.
     #[error("there is no {what} {name:?} in the history; {hint}")]
     Unknown {
         /// What was looked for.
         what: &'static str,
         /// Its name.
         name: String,
-        /// How to find what there is.
+        /// How to list the names that exist.
         hint: &'static str,
     },
-    /// A time that is none.
+    /// The text is not a time.
     #[error("{text:?} is not a point in time; give one as 2026-03-01T12:00:00Z")]
     Time {
-        /// What was given.
+        /// The text.
         text: String,
     },
-    /// A profile without any times.
+    /// The profile has no times.
     #[error("the profile has no times; measure before adding it")]
     Nothing,
 }
 
-/// Seconds that a writer waits for another.
+/// Seconds that a writer waits for another writer.
 pub(crate) const PATIENCE_S: u64 = 10;
 
 impl HistoryError {
-    /// What SQLite said of the file.
+    /// Turns an error of SQLite into one that names the file.
     pub(crate) fn sqlite(path: &Path, error: &rusqlite::Error) -> Self {
         use rusqlite::ErrorCode;
         let path = path.to_owned();

@@ -1,7 +1,7 @@
-//! What was measured over time: profiles in one SQLite file, a series per operation and
-//! machine, and where the level of a series changed.
+//! Stores profiles over time in one SQLite file, with a series per operation and machine, and finds
+//! where the level of a series changed.
 //!
-//! [`History`] keeps and reads, [`changes`] computes and reads no file.
+//! [`History`] does all reading and writing. [`changes`] only computes.
 //!
 //! ```
 //! use breakeven_history::{At, Branches, History, Sensitivity, changes};

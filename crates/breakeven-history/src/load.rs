@@ -1,4 +1,4 @@
-//! Reading entries, series and whole profiles.
+//! Reads entries, series and complete profiles.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,12 +11,13 @@ use crate::error::HistoryError;
 use crate::machine::describe;
 use crate::packed::unpack;
 
-/// Whose entries are read.
+/// Which entries to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Branches {
-    /// Those of all branches.
+    /// Entries of all branches.
     All,
-    /// Those of a branch; `None` is those of no branch, as a detached checkout adds them.
+    /// Entries of one branch; `None` selects entries without a branch, added from a detached
+    /// checkout.
     Of(Option<String>),
 }
 
@@ -25,7 +26,7 @@ pub enum Branches {
 pub struct Entry {
     /// Its number.
     pub id: i64,
-    /// When its commit was made, else when it was measured, RFC 3339 in UTC.
+    /// When its commit was made, else when the profile was measured, RFC 3339 in UTC.
     pub time: String,
     /// The commit that was measured.
     pub commit: Option<String>,
@@ -35,9 +36,9 @@ pub struct Entry {
     pub machine: String,
     /// How many operations it has.
     pub operations: u64,
-    /// What people said of it.
+    /// Notes that people added.
     pub notes: Vec<String>,
-    /// True where somebody accepted what changed here.
+    /// True if somebody accepted the changes at this entry.
     pub accepted: bool,
 }
 
@@ -47,9 +48,9 @@ pub struct Failed {
     /// What failed.
     #[serde(flatten)]
     pub operation: OperationKey,
-    /// In which entry.
+    /// The entry.
     pub entry: Entry,
-    /// Why.
+    /// Why it failed.
     pub failure: Failure,
 }
 
@@ -76,15 +77,15 @@ pub struct Point {
     pub entry: usize,
     /// Median of the runs' medians, ns.
     pub value_ns: f64,
-    /// The least of the runs' medians, ns.
+    /// Smallest of the runs' medians, ns.
     pub low_ns: f64,
-    /// The greatest of the runs' medians, ns.
+    /// Largest of the runs' medians, ns.
     pub high_ns: f64,
-    /// Runs that were measured.
+    /// Number of measured runs.
     pub runs: u64,
 }
 
-/// Entries and series.
+/// Entries and their series.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Loaded {
     /// In the order of time.
@@ -101,7 +102,7 @@ impl Loaded {
 }
 
 impl Series {
-    /// What identifies the operation.
+    /// What identifies an operation.
     pub fn key(&self) -> OperationKey {
         OperationKey {
             name: self.operation.clone(),
@@ -153,8 +154,8 @@ impl History {
         read().map_err(|error| self.told(&error))
     }
 
-    /// The branch with the most entries, or none if most are of none: the one whose series
-    /// are read unless another is asked for.
+    /// The branch with the most entries, or none if most entries have none. It is read unless the
+    /// caller names another.
     ///
     /// # Errors
     ///
@@ -243,7 +244,7 @@ impl History {
         read().map_err(|error| self.told(&error))
     }
 
-    /// The profile of an entry, without call paths, timeline and load.
+    /// Reads the profile of an entry, without call paths, timeline and load.
     ///
     /// # Errors
     ///
@@ -286,7 +287,7 @@ impl History {
         Ok(failed)
     }
 
-    /// The profiles of the latest entries that were measured on such a machine, oldest first.
+    /// The latest profiles that were measured on such a machine, oldest first.
     ///
     /// # Errors
     ///

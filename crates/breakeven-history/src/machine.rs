@@ -1,9 +1,9 @@
-//! The machine that a series belongs to.
+//! Names the machine that a series belongs to.
 
 use breakeven_profile::profile::{Cpu, Environment};
 
-/// The machine and the kind of build in words: series of another description are other
-/// series. Drivers, clock and revision are not in it: what they change is to be seen.
+/// The machine and the kind of build in words. A different description starts a different series.
+/// Driver, clock and revision are left out, so that the series shows what they change.
 pub(crate) fn describe(environment: &Environment) -> String {
     let cpu = environment.cpu.clone().unwrap_or_default();
     let Cpu {

@@ -1,4 +1,4 @@
-//! What people say of entries, and taking one out.
+//! Adds notes to entries, and removes entries.
 
 use jiff::Timestamp;
 use rusqlite::params;
@@ -8,7 +8,7 @@ use crate::error::HistoryError;
 use crate::load::Entry;
 
 impl History {
-    /// Says something of entries. What changed at an accepted one is no alert.
+    /// Adds a note to entries. A change at an accepted entry is no alert.
     ///
     /// # Errors
     ///
@@ -19,7 +19,7 @@ impl History {
         text: &str,
         accepted: bool,
     ) -> Result<(), HistoryError> {
-        // A note is a line.
+        // A note is one line.
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let time = format!("{:.3}", Timestamp::now());
         self.write(|to| {
@@ -33,7 +33,7 @@ impl History {
         })
     }
 
-    /// Takes entries out, with their points and notes.
+    /// Removes entries, with their points and notes.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl History {
     pub fn remove(&mut self, entries: &[Entry]) -> Result<(), HistoryError> {
         self.write(|to| {
             for entry in entries {
-                // Points and notes go with it.
+                // Deletes the entry's points and notes too.
                 to.execute("DELETE FROM entry WHERE id = ?1", [entry.id])?;
             }
             Ok(())

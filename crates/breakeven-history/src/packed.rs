@@ -1,4 +1,4 @@
-//! What was measured, packed: JSON, deflated.
+//! Packs a profile: JSON, compressed with deflate.
 
 use std::io::{Read, Write};
 
@@ -8,7 +8,7 @@ use flate2::write::ZlibEncoder;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The longest document that is unpacked: a damaged length is no reason to run out of memory.
+/// Longest document that is unpacked, so that a damaged length cannot exhaust the memory.
 const MOST: u64 = 1 << 30;
 
 pub(crate) fn pack(value: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {

@@ -1,12 +1,11 @@
-//! How often the interval of a break-even has the true size in it, on simulated
-//! devices with known curves.
+//! Measures how often the interval of a break-even contains the true size, on simulated devices
+//! with known curves.
 //!
 //!     cargo bench -p breakeven-judge --bench break_even [-- --quick]
 //!
-//! Each sweep goes as `breakeven sweep` does: sizes doubled over the range, all of
-//! them in turns, a few rounds; then sizes around the break-even, as many rounds
-//! again. Times have noise of their own (log-normal), now and then one that is far
-//! too long, and in each round either device may be slower as a whole.
+//! Each sweep proceeds as `breakeven sweep` does: sizes are doubled over the range and measured in
+//! turns for a few rounds; then sizes around the break-even are measured for as many rounds. Times
+//! have log-normal noise, an occasional very long time, and a factor per device and round.
 #![allow(
     clippy::print_stdout,
     missing_docs,
@@ -26,7 +25,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 const ROUNDS: usize = 5;
 const SAMPLES: usize = 7;
 
-/// The share of sweeps in which the true size is to be in the interval.
+/// Required fraction of sweeps whose interval contains the true size.
 const LEAST_COVERAGE: f64 = 0.9;
 
 /// The sizes of every sweep.
@@ -38,7 +37,7 @@ const TO: u64 = 1 << 24;
 struct Device {
     fixed: f64,
     each: f64,
-    /// Elements beyond which each takes `beyond` times as long (a cache).
+    /// Size from which each element takes `beyond` times as long (a cache).
     fits: f64,
     beyond: f64,
 }
@@ -50,7 +49,7 @@ impl Device {
     }
 }
 
-/// How the two devices of a sweep are made.
+/// Range of the random devices of a sweep.
 const CURVES: [&str; 4] = ["linear", "cpu_cache", "gpu_transfer", "small_fixed"];
 
 /// The CPU and the GPU of a sweep, whose curves cross once.
@@ -79,7 +78,7 @@ fn devices(curve: &str, random: &mut Xoshiro256PlusPlus) -> [Device; 2] {
                 gpu,
             ]
         }
-        // Two thirds of the CPU's time go into moving the data.
+        // Two thirds of the CPU's time are spent on moving data.
         "gpu_transfer" => [
             cpu,
             Device {
@@ -98,7 +97,7 @@ fn devices(curve: &str, random: &mut Xoshiro256PlusPlus) -> [Device; 2] {
     }
 }
 
-/// Where the curves cross.
+/// Size at which the curves cross.
 fn truth([cpu, gpu]: [Device; 2]) -> f64 {
     let (mut low, mut high) = (1.0_f64, 1e12_f64);
     for _ in 0..200 {
@@ -112,7 +111,7 @@ fn truth([cpu, gpu]: [Device; 2]) -> f64 {
     (low * high).sqrt()
 }
 
-/// Noise of a sweep: of a sample, of a round.
+/// Noise of a sweep: per sample, per round.
 struct Noise {
     sample: f64,
     round: f64,
@@ -123,7 +122,7 @@ fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
     (-2.0 * (1.0 - a).ln()).sqrt() * (std::f64::consts::TAU * b).cos()
 }
 
-/// Times of both at those sizes.
+/// Times of both devices at these sizes.
 fn times(
     devices: [Device; 2],
     sizes: &[u64],

@@ -1,5 +1,5 @@
-//! What a comparison of large profiles takes: two files of a million samples
-//! each, read and compared, by time and by peak memory of the process.
+//! Measures a comparison of large profiles: reads and compares two files of a million samples each,
+//! and reports the time and the peak memory of the process.
 //!
 //!     cargo bench -p breakeven-judge --bench compare [-- --quick]
 #![allow(
@@ -56,7 +56,7 @@ fn main() {
     );
 }
 
-/// Reads both files and compares them; how long that took, s.
+/// Reads both files and compares them; returns the seconds.
 fn compared(baseline: &Path, current: &Path) -> f64 {
     let start = Instant::now();
     let read = |path: &Path| [file::read(path).expect("it was written above")];
@@ -85,7 +85,7 @@ fn compared(baseline: &Path, current: &Path) -> f64 {
 fn write(path: &Path, seed: u64) -> io::Result<()> {
     let mut out = BufWriter::new(File::create(path)?);
     let mut state = seed;
-    // With all that is looked at where it is there.
+    // Includes all optional fields, so that every check runs.
     let environment = "{\"clock\": {\"source\": \"tsc\", \"read_ns\": 12.0, \"resolution_ns\": 1.0}, \
                        \"recorder\": {\"guard_ns\": 30.0, \"inside_ns\": 20.0}}";
     write!(
@@ -104,7 +104,7 @@ fn write(path: &Path, seed: u64) -> io::Result<()> {
         for run in 0..runs {
             write!(out, "{}{{\"samples_ns\": [", comma(run))?;
             for sample in 0..samples {
-                // Knuth's generator (MMIX) is spread enough for samples.
+                // Knuth's generator (MMIX) is random enough for samples.
                 state = state
                     .wrapping_mul(6_364_136_223_846_793_005)
                     .wrapping_add(1_442_695_040_888_963_407);
@@ -118,7 +118,7 @@ fn write(path: &Path, seed: u64) -> io::Result<()> {
     out.flush()
 }
 
-/// The most memory that this process held, bytes, where the system tells.
+/// Peak memory of this process, bytes, if the system reports it.
 fn peak_memory() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

@@ -1,13 +1,12 @@
-//! How often a comparison cries wolf, and how often it sees.
+//! Measures how often a comparison raises a false alarm, and how often it detects a change.
 //!
 //!     cargo bench -p breakeven-judge --bench judge [-- --quick] [--only TABLE]
 //!
-//! Pairs of sides that do not differ (A/A), five runs a side: from a pool of real
-//! runs, and made up with what makes real ones awkward. Then pairs in which one
-//! operation is slower by a known part, and those that a judge gets wrong where noise is
-//! not the same for all. Each pair goes through `compare` with
-//! its defaults, and through the two methods that are mostly used in its place.
-//! `docs/judging.md` explains the figures.
+//! First, pairs of sides that do not differ (A/A), five runs per side: from a pool of real runs,
+//! and synthetic with the difficulties of real runs. Then pairs in which one operation is slower by
+//! a known fraction, and pairs with unequal noise, which mislead a judge. Each pair goes through
+//! `compare` with its defaults, and through the two most common alternatives. `docs/judging.md`
+//! explains the figures.
 #![allow(
     clippy::print_stdout,
     missing_docs,
@@ -39,7 +38,7 @@ use metric::{is_quick, metric, write_profile};
 use pool::Pool;
 use synthetic::{CV, SHAPES, Shape};
 
-/// Runs of a side.
+/// Runs per side.
 const RUNS: usize = 5;
 
 fn main() {
@@ -79,7 +78,7 @@ fn main() {
     cost(200 / parts);
 }
 
-/// Pairs of sides with any operation that a method calls slower, by method.
+/// Fraction of pairs in which a method reports any operation as slower, by method.
 #[derive(Default)]
 struct Alarms {
     pairs: usize,
@@ -147,7 +146,7 @@ fn false_alarms_on_made_up_pairs(pairs: usize) {
     }
 }
 
-/// The share of pairs in which each method sees that the first operation is slower.
+/// Fraction of pairs in which each method detects that the first operation is slower.
 fn seen(pairs: usize, mut pair: impl FnMut() -> (Vec<Operation>, Vec<Operation>)) -> Vec<f64> {
     let mut seen = [0; METHODS.len()];
     for _ in 0..pairs {
@@ -186,7 +185,7 @@ fn power_on_made_up_pairs(pairs: usize) {
     }
 }
 
-/// Real noise: one operation of a real pair made slower by a known part.
+/// Real noise: one operation of a real pair is made slower by a known fraction.
 fn power_on_the_pool(pool: &Pool, pairs: usize) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
     for percent in [10, 15, 25, 50, 100] {
@@ -208,7 +207,7 @@ fn power_on_the_pool(pool: &Pool, pairs: usize) {
     }
 }
 
-/// What one comparison of fifty operations costs.
+/// Time of one comparison of fifty operations.
 fn cost(pairs: usize) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
     let mut run = Run::default();

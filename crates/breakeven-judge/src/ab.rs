@@ -1,4 +1,4 @@
-//! Two variants of one thing, in turns in one process, until it is decided which is faster.
+//! Compares two variants in turns in one process, until it is decided which is faster.
 
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
@@ -10,18 +10,18 @@ use serde::Serialize;
 
 use crate::{ChangeType, Threshold};
 
-/// A sample is as many calls in a row as last so long, so that the clock and what surrounds
-/// a call count for little.
+/// Shortest sample. Short calls are repeated to fill it, so that the cost of the clock and of the
+/// loop hardly counts.
 const SHORTEST_SAMPLE: Duration = Duration::from_micros(20);
 
-/// Most calls in a sample.
+/// Most calls per sample.
 const MOST_CALLS: u32 = 1 << 14;
 
-/// Samples of each side that are judged as one: the median of their ratios, which a sample
-/// that was disturbed does not move.
+/// Samples per side that form one block. The median of their ratios counts, which a disturbed
+/// sample does not move.
 const BLOCK: usize = 5;
 
-/// How two variants are compared: see [`ab`].
+/// Options of a comparison of two variants: see [`ab`].
 ///
 /// ```
 /// use breakeven_judge::{Ab, ChangeType, Threshold};
@@ -49,34 +49,34 @@ pub struct Ab {
 #[non_exhaustive]
 #[must_use]
 pub struct AbComparison {
-    /// What was compared.
+    /// Name of what was compared.
     pub name: String,
-    /// Times of `a`, ns a call, in the order in which they were taken.
+    /// Times of `a`, ns per call, in the order of measurement.
     pub a_ns: Vec<f64>,
-    /// Times of `b`, beside those of `a`.
+    /// Times of `b`, paired with those of `a`.
     pub b_ns: Vec<f64>,
-    /// Calls in a row that make a time.
+    /// Calls per sample.
     pub calls_per_sample: u32,
-    /// What a call takes of each side, ns: the geometric mean of the pairs that were judged,
-    /// the middle ones of their blocks. They differ by the ratio.
+    /// Time per call of each side, ns: the geometric mean of the judged pairs, which are the middle
+    /// ones of their blocks. Their quotient is the ratio.
     pub typical_ns: [f64; 2],
-    /// How many times as long as `a` a call of `b` takes.
+    /// Time of a call of `b` divided by that of `a`.
     pub ratio: f64,
-    /// Lower end of the ratio's interval, which holds whenever one stops.
+    /// Lower end of the ratio's interval, which is valid at any stopping time.
     pub lower: f64,
-    /// Upper end of it; infinite while there are too few times.
+    /// Upper end; infinite while there are too few times.
     pub upper: f64,
     /// Its confidence level.
     pub level: f64,
-    /// The change that counts.
+    /// Smallest change that counts, a fraction.
     #[serde(serialize_with = "as_fraction")]
     pub threshold: Threshold,
-    /// [`Regression`](ChangeType::Regression) where `b` is slower,
-    /// [`Improvement`](ChangeType::Improvement) where it is faster,
-    /// [`NoChange`](ChangeType::NoChange) where they differ by less than the threshold, and
-    /// [`Inconclusive`](ChangeType::Inconclusive) where time was over before that was known.
+    /// [`Regression`](ChangeType::Regression) if `b` is slower,
+    /// [`Improvement`](ChangeType::Improvement) if it is faster, [`NoChange`](ChangeType::NoChange)
+    /// if they differ by less than the threshold, and [`Inconclusive`](ChangeType::Inconclusive) if
+    /// the time limit was reached first.
     pub verdict: ChangeType,
-    /// Time that the whole comparison took.
+    /// Duration of the comparison.
     #[serde(rename = "took_ns", serialize_with = "as_ns")]
     pub took: Duration,
 }
@@ -89,14 +89,14 @@ fn as_fraction<S: serde::Serializer>(of: &Threshold, to: S) -> Result<S::Ok, S::
     to.serialize_f64(of.as_fraction())
 }
 
-/// Compares two closures: calls them in turns, the order drawn each time, and stops as soon
-/// as it is decided which is faster by 5 % or more, or that neither is, or after ten seconds.
+/// Compares two closures. Calls them in turns, in random order, and stops as soon as one is known
+/// to be faster by 5 % or more, or neither is, or after ten seconds.
 ///
-/// The ratio is of one call's times next to each other, so that what slows both down for a
-/// while falls out. It is looked at after every block of samples with an interval that holds at all
-/// times at once ([`SequentialMean`]), so that stopping early does not spoil its level. What
-/// both share by the place of their code and data in this one process is in it: for a change
-/// between two builds compare their profiles of several processes ([`crate::compare()`]).
+/// The ratio is taken of neighbouring calls, so that a phase that slows both down cancels out. It
+/// is checked after every block of samples, with an interval that is valid at all times
+/// ([`SequentialMean`]), so that early stopping does not change its level. Effects of code and data
+/// placement in this one process remain in the ratio: to compare two builds, compare their profiles
+/// of several processes ([`crate::compare()`]).
 pub fn ab<A, B>(name: &str, a: impl FnMut() -> A, b: impl FnMut() -> B) -> AbComparison {
     Ab::new(name).run(a, b)
 }
@@ -120,13 +120,13 @@ impl Ab {
         self
     }
 
-    /// Sets the time after which it stops even if it is not decided.
+    /// Sets the time limit.
     pub fn most_time(mut self, time: Duration) -> Self {
         self.most_time = time;
         self
     }
 
-    /// Samples of each side that are judged as one, five unless said: one where a sample takes
+    /// Sets the samples per side that form one block, five by default. Use one if a sample takes
     /// long and is seldom disturbed.
     pub fn block(mut self, samples: usize) -> Self {
         self.block = samples.max(1);
@@ -146,7 +146,8 @@ impl Ab {
             }
             start.elapsed()
         };
-        // The first calls are no times: they find cold caches and tell how many make one.
+        // The first calls are not counted: they warm the caches and show how many calls fill a
+        // sample.
         let mut calls = 1;
         while calls < MOST_CALLS && time(calls, false).min(time(calls, true)) < SHORTEST_SAMPLE {
             calls *= 2;
@@ -163,12 +164,12 @@ impl Ab {
         compared
     }
 
-    /// Compares two things of which `sample` takes a time, ns: of the second one where it is
-    /// given true, and none where measuring must end: then what there is so far is judged.
+    /// Compares two variants whose times, ns, `sample` returns: the time of the second variant if
+    /// its argument is true. `None` ends the measurement; the samples up to then are judged.
     ///
     /// # Errors
     ///
-    /// The first one of `sample`.
+    /// The first error of `sample`.
     pub fn run_samples<E>(
         &self,
         mut sample: impl FnMut(bool) -> Result<Option<f64>, E>,
@@ -197,7 +198,7 @@ impl Ab {
                 pairs.push([(b / a).ln(), a.ln()]);
             }
             let count = pairs.len();
-            // A block that was cut short counts only if there is no other.
+            // An incomplete block counts only if there is no other.
             if count == self.block || blocks == 0.0 && count > 0 {
                 pairs.sort_unstable_by(|one, other| one[0].total_cmp(&other[0]));
                 let middle = [pairs[(count - 1) / 2], pairs[count / 2]];
@@ -228,8 +229,8 @@ impl Ab {
         })
     }
 
-    /// By the gate's definitions: a change is sure not to be none and as large as the
-    /// threshold; no change is sure to be smaller.
+    /// Applies the gate's definitions: a change is significant and at least the threshold; for "no
+    /// change", the complete interval is below the threshold.
     fn verdict(&self, change: SequentialMean) -> ChangeType {
         let [lower, upper] = change.interval(self.level);
         let counts = self.threshold.as_fraction().ln_1p();
@@ -246,7 +247,7 @@ impl Ab {
 mod tests {
     use super::*;
 
-    /// Times of two sides, `b`'s by a factor, with noise of some percent and strays.
+    /// Times of two sides, `b`'s multiplied by a factor, with a few percent of noise and outliers.
     fn made_up(factor: f64, seed: u64) -> impl FnMut(bool) -> Result<Option<f64>, Infallible> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         move |is_b| {

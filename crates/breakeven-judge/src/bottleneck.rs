@@ -1,5 +1,5 @@
-//! Bottlenecks: which operations are slow, unsteady or spiky, the likely cause
-//! as far as the profile shows it, and the next step.
+//! Finds bottlenecks: operations that are slow, unsteady or spiky, with the likely cause as far as
+//! the profile shows it, and the next step.
 
 use breakeven_profile::profile::{Operation, Profile};
 use breakeven_profile::stats::Summary;
@@ -12,14 +12,14 @@ use crate::winner::median;
 
 mod unsteady;
 
-/// The limits from which an operation counts as a problem.
+/// Thresholds from which an operation counts as a problem.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thresholds {
     /// Slow: mean above this, ns.
     pub slow_ns: f64,
     /// Unsteady: coefficient of variation above this fraction.
     pub high_cv: f64,
-    /// Spiky: greatest sample above this many times the mean.
+    /// Spiky: largest sample above this many times the mean.
     pub outlier_ratio: f64,
     /// Target: mean below this, ns.
     pub target_mean_ns: f64,
@@ -27,7 +27,7 @@ pub struct Thresholds {
     pub target_cv: f64,
     /// Target: calls per second above this.
     pub target_per_s: f64,
-    /// Fraction of a budget from which it is nearly used up.
+    /// Fraction of a budget from which a warning is given.
     pub near_budget: f64,
 }
 
@@ -50,7 +50,7 @@ impl Default for Thresholds {
 pub struct Targets {
     /// The mean is short enough.
     pub mean: bool,
-    /// The spread is small enough; true if there is none to tell, as of one sample.
+    /// The spread is small enough; true if it is unknown, as with one sample.
     pub cv: bool,
     /// There are enough calls per second.
     pub rate: bool,
@@ -61,7 +61,7 @@ impl Targets {
         Self {
             mean: summary.mean < thresholds.target_mean_ns,
             cv: summary.cv.is_none_or(|cv| cv < thresholds.target_cv),
-            // A mean of zero is a rate past counting.
+            // A mean of zero means a rate too high to measure.
             rate: 1e9 / summary.mean > thresholds.target_per_s,
         }
     }
@@ -76,11 +76,11 @@ impl Targets {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
-    /// It takes long.
+    /// Its mean time is long.
     Slow,
-    /// Its times differ much.
+    /// Its times vary much.
     HighVariance,
-    /// Single calls take far longer than the rest.
+    /// Some calls take far longer than the others.
     Outliers,
 }
 
@@ -104,9 +104,10 @@ pub struct Finding {
     pub device: String,
     /// Elements in one call.
     pub size: Option<u64>,
-    /// What is wrong.
+    /// The kind of problem.
     pub what: FindingKind,
-    /// The figure that shows it: ns for slow, a fraction for variance, a ratio for outliers.
+    /// The figure that exceeds the threshold: ns for slow, a fraction for variance, a ratio for
+    /// outliers.
     pub value: f64,
     /// The threshold that it exceeded, in the same unit.
     pub threshold: f64,
@@ -116,12 +117,12 @@ pub struct Finding {
     pub next_step: String,
 }
 
-/// An operation and what it is judged by.
+/// An operation and the figures that it is judged by.
 pub(crate) struct Subject<'a> {
     pub(crate) profile: &'a Profile,
     pub(crate) operation: &'a Operation,
     pub(crate) summary: &'a Summary,
-    /// Its time less that of the operations inside it, ns.
+    /// Its time minus that of the operations inside it, ns.
     pub(crate) own_ns: f64,
     pub(crate) thresholds: &'a Thresholds,
     pub(crate) calls_of: CallsOf,
@@ -131,10 +132,10 @@ impl Subject<'_> {
     /// Its findings, worst kind first.
     pub(crate) fn findings(&self) -> Vec<Finding> {
         let (operation, summary, limits) = (self.operation, self.summary, self.thresholds);
-        // One sample has no spread, and what is no number is above nothing.
+        // One sample has no spread; NaN is above nothing.
         let cv = summary.cv.unwrap_or(f64::NAN);
         let spike = summary.max / summary.mean;
-        // Whose time is mostly that of operations inside it is slow by them.
+        // An operation whose time is mostly that of operations inside it is slow because of them.
         let is_others = self.own_ns < (1.0 - MAIN_SHARE) * summary.total;
         let slow = if is_others { f64::NAN } else { summary.mean };
         type Kind<'s> = (FindingKind, f64, f64, &'s dyn Fn() -> Why);
@@ -170,10 +171,10 @@ impl Subject<'_> {
 /// The likely cause and the next step.
 type Why = (String, &'static str);
 
-/// Fraction of a call from which a phase of it counts as the cause.
+/// Fraction of a call from which one of its phases counts as the cause.
 const MAIN_SHARE: f64 = 0.5;
 
-/// From which share of a peak an operation counts as bound by it.
+/// Fraction of a peak from which an operation counts as bound by it.
 const BOUND_SHARE: f64 = 0.6;
 
 impl Subject<'_> {
@@ -220,13 +221,12 @@ impl Subject<'_> {
                 "neither arithmetic nor memory is near its peak: latency, dependent steps or too \
                  little parallel work"
                     .to_owned(),
-                "look at the algorithm's inner loop and at how many cores or units are busy",
+                "check the algorithm's inner loop and how many cores or units are busy",
             )
         } else {
             (
                 "unknown: the profile has no peaks to compare with".to_owned(),
-                "measure with peaks (`breakeven profile` does), or look at it in a sampling \
-                 profiler",
+                "measure with peaks (`breakeven profile` does), or use a sampling profiler",
             )
         }
     }

@@ -1,4 +1,4 @@
-//! From a comparison and a policy to a verdict on the whole, with its reasons.
+//! Derives the overall verdict of a comparison and a policy, with its reasons.
 
 use std::fmt;
 
@@ -10,16 +10,16 @@ use crate::compare::{
     Change, ChangeType, Metric, OperationComparison, ProfilerComparison, runs_text,
 };
 
-/// What a gate lets pass.
+/// What a gate accepts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Policy {
     /// Operations of the baseline may be missing on the current side.
     pub allow_missing: bool,
-    /// Every operation must be decided; else one that is decided is enough.
+    /// Require a decision for every operation; without it, one decided operation is enough.
     pub require_decided: bool,
-    /// Nothing beside the judged metric may become worse: the mean if the medians do
-    /// not show it, memory, allocations, the number of calls.
+    /// Also fail if anything but the judged metric became worse: the mean if the medians do not
+    /// show it, memory, allocations, the number of calls.
     pub strict: bool,
 }
 
@@ -28,19 +28,19 @@ pub struct Policy {
 #[serde(rename_all = "snake_case")]
 #[must_use]
 pub enum Outcome {
-    /// Nothing that could be judged became worse.
+    /// No judged operation became worse.
     Passed,
-    /// Nothing could be judged, or one operation is undecided though all must be decided.
+    /// No operation could be judged, or one is undecided and all must be decided.
     Inconclusive,
-    /// The sides do not match: operations are missing, or a limit holds nothing.
+    /// The sides do not match: operations are missing, or a limit applies to none.
     Mismatched,
-    /// Something became worse, failed, or is over its budget.
+    /// Something became worse, failed, or exceeds its budget.
     Failed,
 }
 
 impl Outcome {
-    /// The exit code of a process whose work was the gate: 0, 1 for a failure, 2 for a
-    /// mismatch, 3 for what is inconclusive.
+    /// The exit code of a process that ran the gate: 0, 1 for a failure, 2 for a mismatch, 3 for
+    /// inconclusive.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Passed => 0,
@@ -67,17 +67,17 @@ pub enum Reason {
     Regression {
         /// The operation.
         operation: String,
-        /// Current over baseline of the judged metric; `None` from or to zero.
+        /// Ratio current / baseline of the judged metric; `None` from or to zero.
         ratio: Option<f64>,
     },
-    /// Something beside the judged metric became worse.
+    /// Another metric became worse.
     #[error("{operation}: regression of its {metric}{}", by_ratio(*.ratio))]
     Beside {
         /// The operation.
         operation: String,
-        /// What of it.
+        /// The metric.
         metric: Metric,
-        /// Current over baseline; `None` from or to zero.
+        /// Ratio current / baseline; `None` from or to zero.
         ratio: Option<f64>,
     },
     /// An operation failed on the current side.
@@ -86,7 +86,7 @@ pub enum Reason {
         /// The operation.
         operation: String,
     },
-    /// An operation is over its budget.
+    /// An operation exceeds its budget.
     #[error(
         "{operation}: {} of {} exceeds its budget of {}",
         .held.limited,
@@ -96,14 +96,14 @@ pub enum Reason {
     OverBudget {
         /// The operation.
         operation: String,
-        /// What is limited, and what it takes.
+        /// The limited quantity and its value.
         #[serde(flatten)]
         held: Held,
     },
-    /// A budget or a relative limit holds nothing.
-    #[error("the limit of {budget} applies to nothing: {why}")]
+    /// A budget or a relative limit applied to no operation.
+    #[error("the limit of {budget} applies to no operation: {why}")]
     IdleBudget {
-        /// What it is for.
+        /// What it limits.
         budget: String,
         /// Why.
         why: Idle,
@@ -122,11 +122,11 @@ pub enum Reason {
     Inconclusive {
         /// The operation.
         operation: String,
-        /// Runs on each side that would settle it.
+        /// Runs per side that would decide it.
         runs_needed: Option<u64>,
     },
-    /// The mean of an operation became worse, beyond the threshold, and the judged medians
-    /// do not show it.
+    /// The mean of an operation became worse, by more than the threshold, and the judged medians do
+    /// not show it.
     #[error(
         "{operation}: inconclusive; the mean became worse{}, which the medians do not show: a few \
          calls take much longer",
@@ -135,7 +135,7 @@ pub enum Reason {
     MeanAlone {
         /// The operation.
         operation: String,
-        /// Current over baseline of the mean.
+        /// Ratio current / baseline of the mean.
         ratio: Option<f64>,
     },
     /// No operation was judged at all.
@@ -143,8 +143,8 @@ pub enum Reason {
     NothingJudged,
 }
 
-/// What follows "regression" in a reason. A fall that is worse is no "by −20 %", which
-/// reads as if it were better.
+/// The words after "regression" in a reason. A decrease that is worse is not "by −20 %", which
+/// reads like an improvement.
 fn by_ratio(ratio: Option<f64>) -> String {
     match ratio {
         Some(ratio) if ratio > 1.0 => format!(" by +{}", unit::percent(ratio - 1.0)),
@@ -154,7 +154,7 @@ fn by_ratio(ratio: Option<f64>) -> String {
 }
 
 impl Reason {
-    /// The operation that it is about.
+    /// The operation concerned.
     pub fn operation(&self) -> Option<&str> {
         match self {
             Self::Regression { operation, .. }
@@ -168,7 +168,7 @@ impl Reason {
         }
     }
 
-    /// The result of a gate that has this reason alone.
+    /// The result of a gate with this reason alone.
     pub fn outcome(&self) -> Outcome {
         match self {
             Self::Regression { .. }
@@ -186,15 +186,15 @@ impl Reason {
     }
 }
 
-/// A verdict on the whole: the worst outcome of its reasons.
+/// The overall verdict: the worst outcome of its reasons.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[must_use]
 pub struct Verdict {
     /// The gate's result.
     pub outcome: Outcome,
-    /// Why, the worst first; empty if it passed.
+    /// The reasons, the worst first; empty if it passed.
     pub reasons: Vec<Reason>,
-    /// Operations that are undecided although the gate passes them.
+    /// Undecided operations that the gate accepts.
     pub undecided: Vec<Reason>,
 }
 
@@ -210,9 +210,9 @@ impl Verdict {
     }
 }
 
-/// Holds a comparison against a policy. A failure goes before a mismatch, and
-/// that before what is inconclusive, which stops a gate only if nothing else was decided
-/// or the policy says so.
+/// Judges a comparison by a policy. A failure has priority over a mismatch, and that over
+/// inconclusive operations, which stop a gate only if nothing was decided or the policy requires
+/// decisions.
 pub fn gate(comparison: &ProfilerComparison, policy: Policy) -> Verdict {
     let mut reasons: Vec<Reason> = comparison
         .by_weight()

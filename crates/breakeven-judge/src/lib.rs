@@ -1,10 +1,9 @@
-//! Judges profiles, wherever they come from: what each operation's samples say
-//! ([`overview()`]), which operations are a problem and why ([`bottleneck`]),
-//! whether they keep their budgets ([`budget`]), what has changed since a baseline
-//! ([`mod@compare`]), with a verdict on the whole for CI ([`mod@gate`]), and what
-//! to change first ([`advise`]), from which size on another device pays
-//! ([`mod@break_even`]); hands them on in the formats of other tools
-//! ([`export`]) and lays out what is printed ([`page`]). Needs no GPU and prints nothing.
+//! Judges profiles from any source: each operation's figures ([`overview()`]), which operations are
+//! a problem and why ([`bottleneck`]), whether they meet their budgets ([`budget`]), what has
+//! changed since a baseline ([`mod@compare`]), an overall verdict for CI ([`mod@gate`]), what to
+//! change first ([`advise`]), and from which size another device pays ([`mod@break_even`]). It also
+//! exports profiles to the formats of other tools ([`export`]) and lays out what is printed
+//! ([`page`]). Needs no GPU and prints nothing.
 //!
 //! ```
 //! use breakeven_judge::{Limits, overview};

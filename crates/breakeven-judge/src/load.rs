@@ -1,28 +1,29 @@
-//! What a profile's recordings of the machine's load come to, device by device.
+//! Summarises a profile's recordings of the machine's load, per device.
 
 use std::collections::BTreeMap;
 
 use breakeven_profile::profile::{Level, LoadRecord, LoadSample};
 use serde::Serialize;
 
-/// A clock says something of the work's speed only while there is work: readings below
-/// this use are left out of [`LoadFigures::busy_clock_hz`].
+/// A clock shows the speed of the work only under load: readings with less use than this are
+/// excluded from [`LoadFigures::busy_clock_hz`].
 const BUSY: f64 = 0.5;
 
-/// A device's load over all recordings. What nothing told is `None`; means are over readings.
+/// A device's load over all recordings. Figures that no sensor reported are `None`; means are over
+/// readings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct LoadFigures {
     /// The device's id.
     pub device: String,
     /// The vendor's name for it.
     pub name: Option<String>,
-    /// Time that the samples are about, ns.
+    /// Time that the samples cover, ns.
     pub recorded_ns: u64,
-    /// Readings.
+    /// Number of readings.
     pub readings: u64,
-    /// Fraction of its time in use: least, mean and greatest.
+    /// Fraction of its time in use: minimum, mean and maximum.
     pub used: Option<Level>,
-    /// Fraction of the cores' time that programs used other than what was measured.
+    /// Fraction of the cores' time that other programs used.
     pub other_used: Option<Level>,
     /// Memory in use, bytes.
     pub memory_bytes: Option<Level>,
@@ -34,13 +35,13 @@ pub struct LoadFigures {
     pub clock_hz: Option<Level>,
     /// Mean clock over the samples in which it was in use for at least half of the time, Hz.
     pub busy_clock_hz: Option<f64>,
-    /// Fraction of the readings in which something lowered the clocks.
+    /// Fraction of the readings with throttled clocks.
     pub limited: Option<f64>,
-    /// The reasons, the most frequent first, each with its fraction of the readings.
+    /// The reasons of throttling, the most frequent first, each with its fraction of the readings.
     pub reasons: Vec<(String, f64)>,
 }
 
-/// A level and the readings that it is of.
+/// A level and its readings.
 type Weighed = Option<(Level, u64)>;
 
 #[derive(Default)]
@@ -50,7 +51,7 @@ struct Sums {
     readings: u64,
     levels: [Weighed; 6],
     busy_clock: Weighed,
-    /// Readings that told whether clocks were limited, and those in which they were.
+    /// Readings that reported whether clocks were throttled, and those in which they were.
     limited: Option<(u64, u64)>,
     reasons: BTreeMap<String, u64>,
 }
@@ -117,7 +118,7 @@ impl Sums {
 
     fn figures(self, device: &str) -> LoadFigures {
         let told = self.limited.map_or(0, |(told, _)| told);
-        // Files may claim more than there were.
+        // A file may claim more readings than there were.
         let part = |count: u64| (count as f64 / told.max(1) as f64).min(1.0);
         let mut reasons: Vec<(String, f64)> = (self.reasons.into_iter())
             .filter(|(_, count)| *count > 0)

@@ -1,4 +1,4 @@
-//! How much the times of an operation differ where nothing of it changed.
+//! How much the times of an unchanged operation vary.
 
 use breakeven_profile::profile::Operation;
 use breakeven_profile::stats::{Moments, quantile};
@@ -13,25 +13,25 @@ const LEVEL: f64 = 0.9;
 /// The noise of an operation's times, in log space: 0.02 is 2 %.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Noise {
-    /// Runs that have samples.
+    /// Number of runs with samples.
     pub runs: usize,
-    /// Samples of all of them.
+    /// Number of their samples.
     pub samples: usize,
     /// The geometric mean of the runs' medians, ns.
     pub typical_ns: f64,
-    /// Standard deviation of the samples of a run, over all runs.
+    /// Standard deviation of the samples within a run, over all runs.
     pub within: f64,
-    /// The 99th percentile of the samples over their median.
+    /// The 99th percentile of the samples divided by their median.
     pub tail: f64,
-    /// Standard deviation of the runs' medians: what a comparison works with.
+    /// Standard deviation of the runs' medians: the noise that a comparison uses.
     pub between: f64,
-    /// The interval of `between` at the level 0.9: few runs say little about it.
+    /// The interval of `between` at the level 0.9: a few runs say little about it.
     pub between_interval: [f64; 2],
 }
 
 impl Noise {
-    /// The noise of an operation's samples. None with fewer than two runs that have
-    /// samples, and where a time is not above zero: it has no logarithm.
+    /// The noise of an operation's samples. None with fewer than two runs with samples, and if a
+    /// time is not positive: it has no logarithm.
     pub fn of(operation: &Operation) -> Option<Self> {
         let runs = operation.runs.iter().map(|run| &run.samples_ns);
         let runs: Vec<&Vec<f64>> = runs.filter(|samples| !samples.is_empty()).collect();

@@ -1,5 +1,5 @@
-//! A profile at a glance: one row per operation and device, the winner per
-//! operation, the bottlenecks, the budgets. Data only; others print it.
+//! Summarises a profile: one row per operation and device, the winner per operation, the
+//! bottlenecks, the budgets. Data only; other modules print it.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ const PHASES: [&str; 6] = [
     "upload", "launch", "kernel", "download", "polled", "waiting",
 ];
 
-/// What the tables show of a profile, computed.
+/// The figures that the tables show of a profile.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
 pub struct Overview {
@@ -28,12 +28,12 @@ pub struct Overview {
     pub rows: Vec<Row>,
     /// One per operation that was measured on more than one device.
     pub winners: Vec<Winner>,
-    /// All bottlenecks, those that take most of the time first.
+    /// All bottlenecks, those with the most time first.
     pub findings: Vec<Finding>,
 }
 
-/// One operation on one device. Serialised it is what was computed: it goes beside the
-/// operation's own fields, and repeats none of them.
+/// One operation on one device. Serialised, it contains only computed figures, which are added to
+/// the operation's own fields.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[must_use]
 pub struct Row {
@@ -43,7 +43,7 @@ pub struct Row {
     /// The device's id.
     #[serde(skip_serializing)]
     pub device: String,
-    /// True for a GPU that is a program on the CPU.
+    /// True for a software GPU.
     pub software_gpu: bool,
     /// Elements in one call.
     #[serde(skip_serializing)]
@@ -51,29 +51,29 @@ pub struct Row {
     /// The workload in words.
     #[serde(skip_serializing)]
     pub workload: Option<String>,
-    /// Processes that measured the operation.
+    /// Number of processes that measured the operation.
     pub runs: usize,
     /// Measured calls of all runs.
     pub calls: u64,
     /// Time of all calls, ns.
     pub total_ns: f64,
-    /// Memory that a call holds at its peak, bytes.
+    /// Peak memory of a call, bytes.
     pub memory_bytes: Option<u64>,
-    /// Energy that the devices draw over a call, idle power included, J.
+    /// Energy of all devices over a call, idle power included, J.
     pub joules_per_call: Option<f64>,
-    /// The part of it that they would draw without the call, J.
+    /// The idle energy in it, which the devices would use without the call, J.
     pub idle_joules_per_call: Option<f64>,
     /// Fraction of the GPU's units that a call keeps busy, 0 to 1.
     #[serde(skip_serializing)]
     pub gpu_use: Option<f64>,
-    /// All samples together, ns; `None` where there are none.
+    /// All samples together, ns; `None` if there are none.
     pub summary: Option<Summary>,
-    /// The medians of the runs, ns, where there are two or more runs: the
-    /// difference between processes.
+    /// The medians of the runs, ns, if there are two or more runs: they show the difference between
+    /// processes.
     pub between_runs: Option<Summary>,
     /// Calls per second at the mean.
     pub calls_per_s: Option<f64>,
-    /// Items per second at the mean, where the profile tells how many a call has.
+    /// Items per second at the mean, if the profile has the items per call.
     pub items_per_s: Option<f64>,
     /// Achieved rates and the fractions of the device's peaks.
     pub roofline: Roofline,
@@ -81,19 +81,19 @@ pub struct Row {
     pub phases: Vec<(String, Summary)>,
     /// Median over the runs of the very first call, ns.
     pub first_call_ns: Option<f64>,
-    /// Own time: the time of all calls, ns, minus that of the operations inside
-    /// where the profile has it.
+    /// Own time: the time of all calls, ns, minus that of the operations inside, if the profile has
+    /// it.
     pub own_ns: f64,
-    /// This operation's fraction of the profile's time, of own times; 0 for what is within
-    /// an execution, which counts its time.
+    /// This operation's fraction of the profile's total own time; 0 for an operation inside an
+    /// execution, which counts its time.
     pub share_of_total: f64,
     /// Fraction of its time spent on recording, 0 to 1, if a recorder took the samples.
     pub recording_share: Option<f64>,
-    /// True where recording is most of its time: the operation gets no verdict.
+    /// True if most of its time is recording cost: the operation gets no verdict.
     pub mostly_recording: bool,
-    /// Which targets it meets.
+    /// The targets that it meets.
     pub targets: Option<Targets>,
-    /// The operation against each of its budgets.
+    /// The results for its budgets.
     pub budgets: Vec<Held>,
     /// Why samples are missing.
     #[serde(skip_serializing)]
@@ -106,7 +106,7 @@ pub struct Row {
 /// Computes everything that the tables show.
 pub fn overview(profile: &Profile, limits: &Limits) -> Overview {
     let (paths, calls_of) = (own_shares(profile), CallsOf::in_profile(profile));
-    // Own times: that of a call is not counted again in the one around it.
+    // Own times, so that a call is not counted again in the one around it.
     let own_ns = |operation: &Operation| own_ns(operation, operation.total_ns(), &paths);
     let counted = |operation: &&Operation| !operation.within_execution;
     let total: f64 = (profile.operations.iter().filter(counted))
@@ -197,8 +197,8 @@ fn row(
     }
 }
 
-/// An operation's time less that of the operations inside it, ns: from its runs,
-/// else from the call paths of its name, else all of it.
+/// An operation's time minus that of the operations inside it, ns: from its runs, else from the
+/// call paths of its name, else its complete time.
 pub(crate) fn own_ns(operation: &Operation, total_ns: f64, paths: &BTreeMap<&str, f64>) -> f64 {
     if operation.runs.iter().any(|run| run.self_ns.is_some()) {
         return operation.own_ns().min(total_ns);
@@ -207,7 +207,7 @@ pub(crate) fn own_ns(operation: &Operation, total_ns: f64, paths: &BTreeMap<&str
     total_ns * share
 }
 
-/// By name, the fraction of its time on all call paths that is its own.
+/// By name, the own fraction of its time on all call paths.
 pub(crate) fn own_shares(profile: &Profile) -> BTreeMap<&str, f64> {
     let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for stack in &profile.stacks {

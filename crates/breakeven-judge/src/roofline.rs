@@ -1,4 +1,4 @@
-//! What an operation achieves of what its device can do at best.
+//! An operation's achieved performance compared with its device's peaks.
 
 use breakeven_profile::profile::{Operation, Profile};
 use breakeven_profile::stats::Summary;
@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::winner::median;
 
-/// Achieved rates, at the median: of the kernel's own time on a GPU, of the
-/// whole call elsewhere.
+/// Achieved rates, at the median: of the kernel's own time on a GPU, of the complete call on the
+/// CPU.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[must_use]
 pub struct Roofline {
@@ -44,8 +44,8 @@ impl Roofline {
     }
 }
 
-/// The time that an operation computes for, ns: the kernel's where the profile
-/// has it, else the whole call's; both at the median.
+/// An operation's computing time, ns: the kernel's if the profile has it, else the complete call's;
+/// both at the median.
 pub(crate) fn compute_ns(operation: &Operation, summary: &Summary) -> f64 {
     median(operation.phase_ns("kernel")).unwrap_or(summary.median)
 }

@@ -1,4 +1,4 @@
-//! Which device is fastest for an operation, and how sure that is.
+//! Which device is fastest for an operation, and how certain that is.
 
 use std::collections::HashMap;
 
@@ -22,19 +22,19 @@ pub struct Winner {
     pub device: String,
     /// The next best device.
     pub runner_up: String,
-    /// Runner-up's time over the winner's: 1 and more.
+    /// Runner-up's time divided by the winner's: 1 or more.
     pub ratio: f64,
-    /// 95 % interval of the ratio: over runs where both have two or more
-    /// (t-test on logarithms of run medians), else over the samples of one run
-    /// (bootstrap of the medians), which knows nothing of differences between runs.
+    /// 95 % interval of the ratio: over runs if both have two or more (t-test on logarithms of run
+    /// medians), else over the samples of one run (bootstrap of the medians), which does not cover
+    /// differences between runs.
     pub interval: Option<[f64; 2]>,
-    /// True when the interval is over runs.
+    /// True if the interval is over runs.
     pub over_runs: bool,
-    /// True when the interval excludes 1.
+    /// True if the interval excludes 1.
     pub clear: bool,
 }
 
-/// The winners, in the order in which the operations come.
+/// The winners, in the order of the operations.
 pub(crate) fn winners(profile: &Profile) -> Vec<Winner> {
     let mut groups: Vec<Vec<&Operation>> = Vec::new();
     let mut group_of = HashMap::new();
@@ -52,20 +52,18 @@ pub(crate) fn winners(profile: &Profile) -> Vec<Winner> {
 /// Name, size and items.
 pub(crate) type Work<'a> = (&'a str, Option<u64>, Option<u64>);
 
-/// What operations that do the same work have in common: name and size, and
-/// where no size is told, the items of a call. Spans of a batch on two devices
-/// have a name in common and differ in their tasks.
+/// What identifies the work of an operation: name and size, or name and items per call if the size
+/// is unknown. Spans of a batch on two devices have the same name and differ in their tasks.
 pub(crate) fn work(operation: &Operation) -> Work<'_> {
     let items = operation.items.filter(|_| operation.size.is_none());
     (&operation.name, operation.size, items)
 }
 
-/// The winner among operations of one name and size; `None` where fewer than
-/// two of them have times.
+/// The winner among operations of one name and size; `None` if fewer than two have times.
 fn first_of(operations: &[&Operation]) -> Option<Winner> {
     let sound = operations.iter().filter(|each| each.failure.is_none());
     let mut devices: Vec<(f64, &Operation)> = sound
-        // A time of zero is below the clock's resolution: nothing to compare.
+        // A time of zero is below the clock's resolution: there is no ratio.
         .filter_map(|each| Some((typical_ns(each).filter(|ns| *ns > 0.0)?, *each)))
         .collect();
     devices.sort_by(|(a, _), (b, _)| a.total_cmp(b));
@@ -75,14 +73,14 @@ fn first_of(operations: &[&Operation]) -> Option<Winner> {
     }
 }
 
-/// How many times as fast as `next` `best` is, and how sure that is.
+/// How many times faster `best` is than `next`, and how certain that is.
 pub(crate) fn winner(best: &Operation, next: &Operation) -> Winner {
     let (best_runs, next_runs) = (run_medians(best), run_medians(next));
     let ratio = typical(&next_runs) / typical(&best_runs);
     let over_runs = best_runs.len() > 1 && next_runs.len() > 1;
     let (interval, significant) = if over_runs {
         match log_ratio_test(&best_runs, &next_runs, LEVEL) {
-            // Runs without any spread give an interval of no width: p decides.
+            // Runs without any spread give an interval of zero width: p decides.
             Ok(test) => (Some([test.lower, test.upper]), test.p_value < 1.0 - LEVEL),
             Err(_) => (None, false),
         }
@@ -113,13 +111,13 @@ pub(crate) fn winner(best: &Operation, next: &Operation) -> Winner {
     }
 }
 
-/// What the test over runs compares of the run medians, ns, if there are any.
+/// The run medians that the test compares, ns, if there are any.
 pub(crate) fn typical_ns(operation: &Operation) -> Option<f64> {
     let medians = run_medians(operation);
     (!medians.is_empty()).then(|| typical(&medians))
 }
 
-/// The median of each run that has samples, ns.
+/// The median of each run with samples, ns.
 pub fn run_medians(operation: &Operation) -> Vec<f64> {
     operation
         .runs

@@ -1,4 +1,4 @@
-//! The function with its recording.
+//! Generates the function with its recording.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::quote;
@@ -6,7 +6,7 @@ use syn::{Ident, ReturnType, Type};
 
 use crate::parse::Call;
 
-/// The function, which records itself.
+/// The function, which records its calls.
 pub(crate) fn expand(call: &Call) -> TokenStream {
     let function = &call.function;
     let (attributes, visibility) = (&function.attributes, &function.visibility);
@@ -27,7 +27,7 @@ pub(crate) fn expand(call: &Call) -> TokenStream {
     }
 }
 
-/// The name and the fields, as the macros take them.
+/// The name and the fields, as the macros of `breakeven_profile` take them.
 fn arguments(call: &Call) -> TokenStream {
     let name = &call.name;
     let fields = call
@@ -37,7 +37,7 @@ fn arguments(call: &Call) -> TokenStream {
     quote!(#name #(#fields)*)
 }
 
-/// A guard before everything else: it is dropped after everything else.
+/// The guard comes first, so that it is dropped last.
 fn timed(call: &Call) -> TokenStream {
     let (path, arguments, body) = (&call.path, arguments(call), &call.function.body);
     let guard = Ident::new("_recorded_call", Span::mixed_site());
@@ -47,7 +47,7 @@ fn timed(call: &Call) -> TokenStream {
     }
 }
 
-/// The body as a future inside one that records it.
+/// Wraps the body, as a future, in a future that records it.
 fn polled(call: &Call) -> TokenStream {
     let (path, arguments, body) = (&call.path, arguments(call), &call.function.body);
     let returned = returned(&call.function.signature.output);
@@ -59,8 +59,8 @@ fn polled(call: &Call) -> TokenStream {
     }
 }
 
-/// The future that the body returns inside one that records it. A `return` in
-/// the body leaves without being recorded.
+/// Wraps the future that the body returns in one that records it. A `return` in the body is not
+/// recorded.
 fn boxed(call: &Call, output: &Type) -> TokenStream {
     let (path, arguments, body) = (&call.path, arguments(call), &call.function.body);
     let recorded = Ident::new("recorded_call", Span::mixed_site());
@@ -72,8 +72,8 @@ fn boxed(call: &Call, output: &Type) -> TokenStream {
     }
 }
 
-/// The type `Pin<Box<dyn Future<…>>>`: an async function of a trait, as
-/// `async_trait` makes it.
+/// Recognises `Pin<Box<dyn Future<…>>>`, the type that `async_trait` gives async functions of a
+/// trait.
 fn boxed_future(output: &ReturnType) -> Option<&Type> {
     let ReturnType::Type(_, output) = output else {
         return None;
@@ -87,13 +87,13 @@ fn boxed_future(output: &ReturnType) -> Option<&Type> {
     (names == ["Pin", "Box", "Future"]).then_some(&**output)
 }
 
-/// Says what the future returns, as the signature says it for a function: `?`
-/// and coercions in the body need to know. Never runs.
+/// States the future's output type, which `?` and coercions in the body need, as a function's
+/// signature does. Never runs.
 fn returned(output: &ReturnType) -> TokenStream {
     let output = match output {
         ReturnType::Default => quote!(()),
         ReturnType::Type(_, output) => match &**output {
-            // Neither can be the type of a variable.
+            // Neither type can be the type of a variable.
             Type::Never(_) => return TokenStream::new(),
             output if names_impl(quote!(#output)) => return TokenStream::new(),
             output => quote!(#output),

@@ -1,13 +1,12 @@
-//! The attribute `#[profile]`. Rust asks for a crate of its own for it;
-//! programs name it through `breakeven_profile`.
+//! The attribute `#[profile]`. Rust requires a separate crate for it; programs use it through
+//! `breakeven_profile`.
 
 use proc_macro::TokenStream;
 
 mod expand;
 mod parse;
 
-/// Records every call of a function: `#[profile]` on functions and methods, on
-/// sync and async ones.
+/// Records every call of a function: `#[profile]` on sync and async functions and methods.
 ///
 /// ```
 /// use breakeven_profile::{get_profiler, profile};
@@ -33,16 +32,15 @@ mod parse;
 /// assert_eq!(profile.operations[1].bytes, Some(200));
 /// ```
 ///
-/// The operation has the function's name, without its type and module:
-/// functions of one name are one operation unless `name = "…"` tells them
-/// apart. The other options are the fields of `scope!`; their values may use
-/// the arguments. `crate = path` says where `breakeven_profile` is, for
-/// programs that have it through another crate.
+/// The operation has the function's name, without its type and module. Functions of the same name
+/// are recorded as one operation unless `name = "…"` distinguishes them. The other options are the
+/// fields of `scope!`; their values may use the arguments. `crate = path` names `breakeven_profile`
+/// if a program uses it through another crate.
 ///
-/// Of an async function a call lasts from the first time it is polled until it
-/// is done; the time it was `polled` and the time `waiting` are apart. A call
-/// that is dropped before it is done counts with what it took until then, and
-/// the attribute `cancelled` counts those.
+/// A call of an async function lasts from its first poll until it is done. The time in polls
+/// (`polled`) and the time between them (`waiting`) are recorded separately. A call that is dropped
+/// before it is done is recorded with the time up to then, and the attribute `cancelled` counts
+/// such calls.
 ///
 /// ```
 /// # use breakeven_profile::profile;
@@ -54,12 +52,11 @@ mod parse;
 /// # let _never_polled = fetch("");
 /// ```
 ///
-/// The same goes for functions that return `Pin<Box<dyn Future>>`, such as what
-/// `async_trait` makes. Of one that returns another kind of future (`impl
-/// Future`, `BoxFuture`), the call is the making of the future, not its run.
+/// The same applies to functions that return `Pin<Box<dyn Future>>`, such as those that
+/// `async_trait` generates. For a function that returns another kind of future (`impl Future`,
+/// `BoxFuture`), the recorded call is the creation of the future, not its run.
 ///
-/// Unsafe functions, generic ones and those that return `impl Trait` are taken
-/// as they are:
+/// Unsafe functions, generic functions and functions that return `impl Trait` need nothing special:
 ///
 /// ```
 /// # use breakeven_profile::profile;
@@ -85,7 +82,7 @@ mod parse;
 /// }
 /// ```
 ///
-/// Nor can what is no function, or has no body:
+/// Items that are not functions, and functions without a body, are refused:
 ///
 /// ```compile_fail
 /// # use breakeven_profile::profile;

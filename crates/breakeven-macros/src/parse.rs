@@ -1,4 +1,4 @@
-//! What the attribute was put on, and with which options.
+//! Parses the attribute's options and its function.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -9,18 +9,18 @@ use syn::spanned::Spanned;
 use syn::{Attribute, Error, Expr, Ident, LitStr, Path, Result, Signature, Token, Visibility};
 use syn::{braced, token};
 
-/// A function to record and how.
+/// A function to record, and how to record it.
 pub(crate) struct Call {
     /// The operation's name.
     pub(crate) name: LitStr,
-    /// Where `breakeven_profile` is.
+    /// Path of `breakeven_profile`.
     pub(crate) path: TokenStream,
     /// Fields for `scope!`.
     pub(crate) fields: Vec<(Ident, Expr)>,
     pub(crate) function: Function,
 }
 
-/// A function with its body in tokens: nothing in it is of interest here.
+/// A function whose body stays as tokens, because the macro does not look into it.
 pub(crate) struct Function {
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) visibility: Visibility,
@@ -76,7 +76,7 @@ impl Parse for Function {
     }
 }
 
-/// Takes the attribute's options and the function that it is on.
+/// Parses the attribute's options and the function under it.
 pub(crate) fn call(options: TokenStream, function: TokenStream) -> Result<Call> {
     let function: Function = syn::parse2(function)?;
     if let Some(constant) = &function.signature.constness {

@@ -1,9 +1,9 @@
-//! What a recorded call costs, beside two readings of the clock (which no
-//! recorder can do without), puffin, `tracing` and Tracy.
+//! Measures the cost of a recorded call, compared with two readings of the clock (the minimum of
+//! any recorder), puffin, `tracing` and Tracy.
 //!
-//! All take turns in one process, a block of calls each, so that what others do
-//! on the machine meets them alike. Costs are the least of all blocks; the
-//! comparison with puffin is the median of the blocks' ratios.
+//! All take turns in one process, a block of calls each, so that other load on the machine affects
+//! all equally. Costs are the minimum over all blocks; the comparison with puffin is the median of
+//! the blocks' ratios.
 //!
 //! ```text
 //! cargo bench -p breakeven-profile --bench recorder -- [--quick]
@@ -58,7 +58,7 @@ impl Contestant {
         self
     }
 
-    /// One block, ns; warm from a few calls.
+    /// Runs one block and returns ns; a few calls warm up.
     fn block(&mut self, clock: &Clock) {
         (self.before)();
         (self.calls)(50);
@@ -68,7 +68,7 @@ impl Contestant {
         (self.after)();
     }
 
-    /// The least cost of a call, ns.
+    /// The lowest cost of a call, ns.
     fn least_ns(&self) -> f64 {
         let least = self.blocks_ns.iter().min().copied().unwrap_or(u64::MAX);
         least as f64 / (CALLS * self.guards) as f64
@@ -159,7 +159,7 @@ fn contestants() -> Vec<Contestant> {
         })
         .around(
             || puffin::set_scopes_on(true),
-            // As in a game's loop: what was recorded goes to the sinks.
+            // As in a game's loop: the recording goes to the sinks.
             || puffin::GlobalProfiler::lock().new_frame(),
         ),
         Contestant::new("puffin_outermost", |calls| {
@@ -217,7 +217,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let mut all = contestants();
     for round in 0..rounds {
-        // Nobody always follows the same one.
+        // No recorder always follows the same one.
         let turn = round % all.len();
         all.rotate_left(turn);
         all.iter_mut().for_each(|each| each.block(&clock));
@@ -240,17 +240,17 @@ fn print(all: &[Contestant]) -> Result<(), Box<dyn std::error::Error>> {
     let least = |name| of(all, name).least_ns();
     let above = least("guard") - least("guard_floor");
     metric("guard_above_floor_ns", above, "ns");
-    // What the recorder writes into profiles, to be near `guard`.
+    // What the recorder writes into profiles; compare with `guard`.
     if let Some(cost) = get_profiler(true).snapshot().environment.recorder {
         metric("guard_own_estimate_ns", cost.guard_ns, "ns");
         metric("guard_inside_ns", cost.inside_ns, "ns");
     }
-    // What each recorder adds to the two readings of its own clock.
+    // The cost of each recorder in addition to two readings of its own clock.
     let puffin_above = least("puffin") - least("os_clock_floor");
     metric("guard_above_floor_vs_puffin", puffin_above / above, "x");
     for (name, ours, theirs) in [
-        // One scope in a loop. Around nothing else: there puffin hands over what
-        // it has recorded; inside another scope that waits for the outer one.
+        // One scope in a loop. If it is the outermost scope, puffin hands over its recording each
+        // time; inside another scope it waits for the outer one.
         ("guard_vs_puffin", "guard_outermost", "puffin_outermost"),
         ("guard_vs_puffin_nested", "guard", "puffin"),
         ("guard_vs_tracing_layer", "guard", "tracing_layer"),

@@ -1,6 +1,6 @@
-//! What a program embeds to be measured, and what judges it reads: the data of a
-//! [`profile`](mod@profile), its [`file`](mod@file), the [`stats`] that describe a
-//! sample, and the [`recorder`] that a program measures itself with.
+//! The crate that a program embeds to be measured, and the data that judges read: a
+//! [`profile`](mod@profile), its [`file`](mod@file), the [`stats`] that describe a sample, and the
+//! [`recorder`] with which a program measures itself.
 //!
 //! ```
 //! use breakeven_profile::file;

@@ -1,8 +1,7 @@
-//! Figures with their units, for people: three significant digits, and the
-//! prefix chosen so that the number before it stays short.
+//! Formats figures with units: three significant digits, and a prefix that keeps the number short.
 //!
-//! A figure that is not a finite number is printed as [`UNKNOWN`]. What people
-//! type is read by [`parse_time`], [`parse_bytes`] and [`parse_rate`].
+//! A figure that is not finite is printed as [`UNKNOWN`]. User input is parsed by [`parse_time`],
+//! [`parse_bytes`] and [`parse_rate`].
 
 mod parse;
 
@@ -11,7 +10,7 @@ pub use parse::{UnitError, parse_bytes, parse_rate, parse_time};
 /// The text for a figure that is not known.
 pub const UNKNOWN: &str = "–";
 
-/// Units of time: ns in one, name.
+/// Units of time: ns per unit, name.
 const TIME: [(f64, &str); 7] = [
     (1e-3, "ps"),
     (1.0, "ns"),
@@ -22,7 +21,7 @@ const TIME: [(f64, &str); 7] = [
     (3600e9, "h"),
 ];
 
-/// Binary units of memory: bytes in one, name.
+/// Binary units of memory: bytes per unit, name.
 const MEMORY: [(f64, &str); 5] = [
     (1.0, "B"),
     (1024.0, "KiB"),
@@ -90,9 +89,8 @@ pub fn flops_per_s(rate: f64) -> String {
     decimal(rate, "FLOP/s")
 }
 
-/// A rate of things that have no unit: `12.3 /s`, `1 234 /s`, `1.23 M/s`.
-/// Up to a million the number itself is shown, in groups of three: counts are
-/// read more easily so than with a `k`.
+/// A rate without a unit: `12.3 /s`, `1 234 /s`, `1.23 M/s`. Up to a million the number is printed
+/// in groups of three, which reads more easily than a `k`.
 pub fn per_s(rate: f64) -> String {
     if (999.5..999_999.5).contains(&rate.abs()) {
         format!("{} /s", grouped(rate))
@@ -112,8 +110,8 @@ pub fn percent(fraction: f64) -> String {
     }
 }
 
-/// A change as a percentage with its sign: `+12.3 %`, `-5.0 %`, `0.0 %`; from ten times
-/// as much on how many times that is: `× 141`.
+/// A change as a percentage with its sign: `+12.3 %`, `-5.0 %`, `0.0 %`; from a factor of ten on as
+/// that factor: `× 141`.
 pub fn change(fraction: f64) -> String {
     if fraction.is_finite() && fraction >= 8.995 {
         return format!("× {}", three_digits(1.0 + fraction).0);
@@ -125,7 +123,7 @@ pub fn change(fraction: f64) -> String {
     }
 }
 
-/// A count, whole where it is one: `20`, `12 345`, `7.50`.
+/// A count, as an integer if it is one: `20`, `12 345`, `7.50`.
 pub fn count(count: f64) -> String {
     if !count.is_finite() {
         unknown()
@@ -149,15 +147,15 @@ fn decimal(value: f64, unit: &str) -> String {
     })
 }
 
-/// The value's digits in the greatest unit in which it is, after rounding, at
-/// least one. `None` for what is not finite.
+/// The value's digits in the largest unit in which it is, after rounding, at least one. `None` if
+/// it is not finite.
 fn scaled(value: f64, units: &[(f64, &'static str)]) -> Option<(String, &'static str)> {
     if !value.is_finite() {
         return None;
     }
     for (index, (size, name)) in units.iter().enumerate() {
-        // Where this unit gives way to the next: 1000 of it, or one of the next
-        // where that is more (1024 bytes). Seconds and minutes go up to 1000 too.
+        // Where the next unit begins: at 1000 of this one, or at one of the next if that is more
+        // (1024 bytes). Seconds and minutes go up to 1000 too.
         let most = match units.get(index + 1) {
             Some((next, _)) => (next / size).max(1000.0),
             None => f64::INFINITY,
@@ -184,7 +182,7 @@ fn three_digits(value: f64) -> (String, f64) {
     (digits, rounded)
 }
 
-/// A whole number in groups of three: `12 345`; beyond what anybody counts `1.23e45`.
+/// An integer in groups of three: `12 345`; huge ones as `1.23e45`.
 fn grouped(value: f64) -> String {
     if value.abs() >= 1e21 {
         return format!("{value:.2e}");

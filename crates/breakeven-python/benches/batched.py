@@ -1,9 +1,9 @@
-"""Functions of many items (`batched=True`) and processes beside what a user would write.
+"""Functions of many items (`batched=True`) and processes, compared with what a user would write.
 
-`METRIC python_batched/<case>/<rows>/warm` is the time of `be.run` over that of one direct call
-on the whole array: medians of seven, in turns; `/first` is the first batch of a function. Cases
-whose library is not installed are left out. `METRIC python_processes/<case>` is the time over
-joblib's (loky). `METRIC python_trivial` is a batch of one trivial task.
+`METRIC python_batched/<case>/<rows>/warm` is the time of `be.run` divided by that of one direct
+call on the complete array: medians of seven, in turns; `/first` is the first batch of a function.
+Cases whose library is not installed are skipped. `METRIC python_processes/<case>` is the time
+compared with joblib's (loky). `METRIC python_trivial` is a batch of one trivial task.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def expression(rows: Any) -> Any:
 
 
 def cases() -> Dict[str, Tuple[Callable[[Any], Any], int, Any]]:
-    """Of each case the function, the columns of its rows, and what makes them of an array."""
+    """Per case: the function, the columns of its rows, and the conversion from an array."""
     same = np.asarray
     found = {
         "5_ms_asleep": (sleeps, 4, same),

@@ -1,9 +1,9 @@
-"""What recording a block costs, in turns with a pair of time.perf_counter() around it.
+"""Measures the cost of recording a block, in turns with a pair of time.perf_counter() around it.
 
     python crates/breakeven-python/benches/guard.py
 
-A round measures every kind of block, in an order that changes. Costs are the least of all
-rounds without the empty loop's time, ratios the medians over rounds.
+A round measures every kind of block, in a changing order. Costs are the minimum of all rounds
+minus the empty loop's time, ratios the medians over rounds.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What `breakeven.run` costs beside a bare `ThreadPoolExecutor.map`: 1 000 tasks of about
-100 µs, a NumPy function that releases the interpreter's lock, in turns in one process.
+"""Overhead of `breakeven.run` compared with a bare `ThreadPoolExecutor.map`: 1 000 tasks of about
+100 µs, a NumPy function that releases the GIL, in turns in one process.
 
-METRIC python_overhead: breakeven's time over the bare pool's, less 1, in percent, the median
-of the turns.
+METRIC python_overhead: breakeven's time divided by the bare pool's, minus 1, in percent, the
+median of the turns.
 """
 
 import argparse
@@ -23,7 +23,7 @@ def work(array):
 
 
 def task_of(microseconds):
-    """An array that `work` takes about so long with."""
+    """An array on which `work` takes about this long."""
     length = 1000
     while True:
         array = np.random.default_rng(1).random(length)

@@ -1,11 +1,12 @@
-"""What breakeven.ray costs: `map_batches` of one function, by Ray Data alone and by breakeven,
-and `run` on a cluster of one node beside `breakeven.run`, each in turns on this machine's cores.
+"""Overhead of breakeven.ray: `map_batches` of one function, by Ray Data alone and by breakeven,
+and `run` on a cluster of one node compared with `breakeven.run`, each in turns on this machine's
+cores.
 
     python crates/breakeven-python/benches/ray_overhead.py [ROUNDS]
 
-METRIC ray_overhead: breakeven's time over Ray Data's, the median of the rounds.
-METRIC ray_run_overhead: `breakeven.ray.run`'s time over that of `breakeven.run`.
-METRIC ray_run_start: what `breakeven.ray.run` takes for two tasks that do nothing.
+METRIC ray_overhead: breakeven's time divided by Ray Data's, the median of the rounds. METRIC
+ray_run_overhead: `breakeven.ray.run`'s time divided by that of `breakeven.run`. METRIC
+ray_run_start: the time of `breakeven.ray.run` for two tasks that do nothing.
 """
 
 import os
@@ -15,7 +16,7 @@ import tempfile
 import time
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-# Ray's workers give way to other programs (15), which the other side does not.
+# Ray's workers run at a lower priority (nice 15), which the other side does not.
 os.environ["RAY_worker_niceness"] = "0"
 os.environ["BREAKEVEN_CACHE_DIR"] = tempfile.mkdtemp()
 
@@ -29,7 +30,7 @@ ROW = np.random.default_rng(1).random(8192)
 
 
 def work(batch):
-    """Some milliseconds of a core, outside of the interpreter's lock."""
+    """Some milliseconds of a core, without the GIL."""
     data = batch["data"]
     for _ in range(12):
         data = np.sin(data) * 1.01
@@ -47,7 +48,7 @@ def seconds(dataset):
 
 
 def sine(task):
-    """Two milliseconds of a core, outside of the interpreter's lock."""
+    """Two milliseconds of a core, without the GIL."""
     data = ROW
     for _ in range(24):
         data = np.sin(data)
@@ -55,7 +56,7 @@ def sine(task):
 
 
 def in_turns(rounds, ways):
-    """Seconds of each way, by name, round by round; the first round is none."""
+    """Seconds of each variant, by name, round by round, without the first round."""
     times = {name: [] for name in ways}
     for turn in range(rounds + 1):
         for name in list(ways) if turn % 2 else reversed(ways):

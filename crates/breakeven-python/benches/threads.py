@@ -1,8 +1,8 @@
-"""How much faster `breakeven.run` is on all threads than on one, in turns in one process: a
-function of Python's own code, which runs on several threads at once only on a free-threaded
-interpreter, and one of NumPy's, which releases the lock anyway.
+"""How much faster `breakeven.run` is on all threads than on one, in turns in one process: a pure
+Python function, which runs in parallel only on a free-threaded interpreter, and a NumPy function,
+which releases the GIL anyway.
 
-METRIC python_threads, numpy_threads: the time on one thread over that on all, the median of
+METRIC python_threads, numpy_threads: the time on one thread divided by that on all, the median of
 the turns.
 """
 

@@ -1,4 +1,5 @@
-//! Errors as Python's: classes of `breakeven._errors`, with the message of the library.
+//! Converts errors to Python exceptions: classes of `breakeven._errors`, with the library's
+//! messages.
 
 use breakeven_profile::file::FileError as Cause;
 use pyo3::import_exception;
@@ -10,7 +11,7 @@ import_exception!(breakeven._errors, RecordingError);
 import_exception!(breakeven._errors, CompareError);
 import_exception!(breakeven._errors, PlanError);
 
-/// A file that cannot be read or written, or what is wrong in it.
+/// A file that cannot be read or written, or has invalid content.
 pub(crate) fn file_error(cause: Cause) -> PyErr {
     let message = cause.to_string();
     match cause.kind() {
@@ -19,7 +20,7 @@ pub(crate) fn file_error(cause: Cause) -> PyErr {
     }
 }
 
-/// An exception whose class takes more than a message.
+/// An exception whose class takes more arguments than a message.
 fn made<'py>(
     py: Python<'py>,
     class: &str,
@@ -29,7 +30,7 @@ fn made<'py>(
     Ok(PyErr::from_value(class.call1(arguments)?))
 }
 
-/// What was asked for cannot be done.
+/// The request is invalid.
 pub(crate) fn invalid(py: Python<'_>, message: &str) -> PyResult<PyErr> {
     made(py, "InvalidError", (message,))
 }

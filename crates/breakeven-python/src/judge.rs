@@ -1,4 +1,4 @@
-//! Two sides compared, a gate, advice: `breakeven-judge`.
+//! Comparison, gate and advice: `breakeven-judge` for Python.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use serde_json::json as value;
 use crate::errors::{CompareError, FileError, ProfileError, file_error};
 use crate::profile::{Printed, Profile, json, written};
 
-/// A comparison. What Python sees of it is `breakeven.Comparison`.
+/// A comparison. Python users see `breakeven.Comparison`.
 #[pyclass(frozen, module = "breakeven._breakeven")]
 pub(crate) struct Comparison(ProfilerComparison);
 
@@ -45,14 +45,13 @@ fn limits(budget: Option<PathBuf>) -> PyResult<Limits> {
     limits.map_err(|error| ProfileError::new_err(format!("budget file {name}: {error}")))
 }
 
-/// Refuses a fraction that is no threshold.
+/// Refuses a fraction that is not a valid threshold.
 #[pyfunction]
 pub(crate) fn check_threshold(fraction: f64) -> PyResult<()> {
     Threshold::fraction(fraction).map(drop).map_err(refused)
 }
 
-/// Compares two sides of profiles. The threshold is in percent where `percent`, else a
-/// fraction.
+/// Compares two sides of profiles. The threshold is in percent if `percent`, else a fraction.
 #[pyfunction]
 #[pyo3(signature = (baseline, current, threshold, *, percent, metric, alpha, history, relative, plain_threshold, budget))]
 #[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
@@ -87,12 +86,12 @@ pub(crate) fn compare(
     compared.map(Comparison).map_err(refused)
 }
 
-/// What [`Comparison::gate`] gives to Python.
+/// The result of [`Comparison::gate`] for Python.
 type Gate = (String, u8, Vec<String>, Vec<String>);
 
 #[pymethods]
 impl Comparison {
-    /// Everything, for programs.
+    /// The comparison as JSON.
     fn json(&self) -> PyResult<String> {
         json(&self.0)
     }
@@ -102,7 +101,7 @@ impl Comparison {
         json(&self.0.get_summary())
     }
 
-    /// The same in a line.
+    /// The counts in a line.
     fn summary_text(&self) -> String {
         self.0.get_summary().text()
     }
@@ -113,7 +112,7 @@ impl Comparison {
         self.0.shift_text().into_iter().chain(warnings).collect()
     }
 
-    /// Places of the operations in the order of their weight: regressions first.
+    /// Indices of the operations in the order of their weight: regressions first.
     fn by_weight(&self) -> Vec<usize> {
         let places = self.0.operations.iter().enumerate();
         let places: HashMap<*const _, usize> = places
@@ -125,8 +124,8 @@ impl Comparison {
             .collect()
     }
 
-    /// The gate: outcome, exit code, and a sentence for each reason and for each operation
-    /// that is undecided though it passed.
+    /// The gate: outcome, exit code, and a sentence for each reason and for each undecided
+    /// operation that it accepts.
     fn gate(&self, strict: bool, allow_missing: bool, require_decided: bool) -> Gate {
         let verdict = gate(
             &self.0,
@@ -142,8 +141,7 @@ impl Comparison {
         (outcome.to_string(), outcome.exit_code(), reasons, undecided)
     }
 
-    /// Everything, for people; with the outcome of a gate where there was one, and what is
-    /// to be known of the files.
+    /// The complete page, with the outcome of a gate if there was one, and the notes on the files.
     fn page(&self, gate: Option<Gate>, notes: Vec<String>) -> Printed {
         let comparison = &self.0;
         let mut page = Page::default();
@@ -179,11 +177,11 @@ impl Comparison {
     }
 }
 
-/// Advice. What Python sees of it is `breakeven.Advice`.
+/// Advice. Python users see `breakeven.Advice`.
 #[pyclass(frozen, module = "breakeven._breakeven")]
 pub(crate) struct Advice(ProfilerOptimizer);
 
-/// Asks all rules about a profile, with what others have measured on the same machine.
+/// Applies all rules to a profile, with evidence from other profiles of the same machine.
 #[pyfunction]
 pub(crate) fn advise(
     py: Python<'_>,
@@ -195,7 +193,7 @@ pub(crate) fn advise(
         let taken = profile.take_evidence(other);
         taken.map_err(|Difference { part, first, second }| {
             ProfileError::new_err(format!(
-                "evidence[{place}] is of another machine: the {part} is {second} there, {first} \
+                "evidence[{place}] is from another machine: the {part} is {second} there, {first} \
                  in the profile"
             ))
         })?;
@@ -205,18 +203,18 @@ pub(crate) fn advise(
 
 #[pymethods]
 impl Advice {
-    /// Everything that the rules say.
+    /// The complete advice.
     fn json(&self) -> PyResult<String> {
         json(self.0.advice())
     }
 
-    /// What all suggestions come to, and what limits them.
+    /// What all suggestions save together, and the limits of the advice.
     fn words(&self) -> PyResult<String> {
         let advice = self.0.advice();
         json(&value!({"conclusion": advice.conclusion(), "caveats": advice.caveats()}))
     }
 
-    /// What is printed of the first `top_n` suggestions.
+    /// The page of the first `top_n` suggestions.
     fn page(&self, top_n: usize) -> Printed {
         let mut page = self.0.advice().page(self.0.get_suggestions(top_n));
         for caveat in self.0.advice().caveats() {

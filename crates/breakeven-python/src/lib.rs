@@ -1,5 +1,5 @@
-//! The Python package: the library's engine, recorder and judge as `breakeven._breakeven`.
-//! What Python users see is in `python/breakeven/`.
+//! The Python package: the library's engine, recorder and judge as `breakeven._breakeven`. The
+//! interface for Python users is in `python/breakeven/`.
 
 mod errors;
 mod judge;
@@ -13,8 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 
-/// What a mutex holds, also where a thread panicked with it: each of them is left as it may be
-/// seen at any moment.
+/// Locks a mutex even if a thread panicked with it: the data is valid at any moment.
 fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

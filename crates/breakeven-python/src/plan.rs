@@ -1,4 +1,4 @@
-//! Where a batch would run, and why: what `breakeven plan` decides.
+//! Where a batch would run, and why: the decision of `breakeven plan`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use serde_json::json as value;
 use crate::errors::{FileError, PlanError};
 use crate::profile::json;
 
-/// The name of the preset that splits where no stage decides.
+/// The preset that splits if no stage decides.
 const HYBRID_FIRST: &str = "hybrid-first";
 
 fn refused(error: Error) -> PyErr {
@@ -30,7 +30,7 @@ fn read<T>(path: &Path, from_toml: impl FnOnce(&str) -> Result<T, Error>) -> PyR
     from_toml(&text).map_err(|error| PlanError::new_err(format!("{name}: {error}")))
 }
 
-/// This machine as it is now, with its GPUs, or those that are asked for.
+/// This machine now, with its GPUs, or the requested ones.
 fn this_machine(device: Option<&str>) -> PyResult<Machine> {
     let (hardware, load) = (HardwareCapabilities::detect(), SystemLoad::sample());
     let mut machine = as_planned(&hardware, Some(&load));
@@ -52,8 +52,8 @@ fn this_machine(device: Option<&str>) -> PyResult<Machine> {
     Ok(machine)
 }
 
-/// The cost model that knows the operation: this process's, whose newest times may not be in
-/// the file yet, else the file's; and what is wrong with that.
+/// The cost model that has the operation: this process's, whose newest times may not be in the file
+/// yet, else the file's; and an error of reading it.
 fn model(operation: &str) -> (Arc<Costs>, Vec<String>) {
     let own = crate::run::costs(None, true);
     if !own.sizes(operation).is_empty() {
@@ -66,7 +66,7 @@ fn model(operation: &str) -> (Arc<Costs>, Vec<String>) {
     )
 }
 
-/// What is known of an operation here, on the GPUs that its batches had.
+/// The measurements of an operation here, on the GPUs of its batches.
 fn measured(
     costs: &Costs,
     operation: &str,
@@ -88,7 +88,7 @@ fn measured(
     (known, note)
 }
 
-/// Decides. The answer is JSON.
+/// Decides. Returns JSON.
 #[pyfunction]
 #[pyo3(signature = (tasks, *, task_bytes, complexity, parallel, operation, task_time_ns, hardware, heuristics, device))]
 #[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
@@ -104,7 +104,7 @@ pub(crate) fn plan(
     heuristics: Option<PathBuf>,
     device: Option<String>,
 ) -> PyResult<String> {
-    // What was measured, was measured here.
+    // Measurements are always from this machine.
     let operation = operation.filter(|_| hardware.is_none());
     let (known, mut notes) = operation
         .as_ref()

@@ -15,19 +15,19 @@ use serde::Serialize;
 
 use crate::errors::{FileError, ProfileError, file_error};
 
-/// Columns of a text where Python does not know the terminal.
+/// Columns of a text if Python does not know the terminal.
 pub(crate) const WIDTH: usize = 80;
 
-/// A profile. What Python sees of it is `breakeven.Profile`.
+/// A profile. Python users see `breakeven.Profile`.
 #[pyclass(frozen, module = "breakeven._breakeven")]
 pub(crate) struct Profile {
     pub(crate) data: Arc<Data>,
-    /// What a reader of the file should know.
+    /// Warnings about the file.
     #[pyo3(get)]
     notes: Vec<String>,
 }
 
-/// What of an operation Python's `Operation` has.
+/// The fields of Python's `Operation`.
 #[derive(Serialize)]
 struct Operation<'p> {
     name: &'p str,
@@ -67,7 +67,7 @@ fn options(format: Option<&str>, columns: Option<&str>) -> PyResult<Options> {
         Format::named(name).ok_or_else(|| {
             let known: Vec<&str> = Format::all().map(Format::name).collect();
             let known = known.join(", ");
-            PyValueError::new_err(format!("format: {name:?} is none; there are {known}"))
+            PyValueError::new_err(format!("format: {name:?} is unknown; there are {known}"))
         })
     };
     let columns = columns.map(|columns| {
@@ -103,7 +103,7 @@ pub(crate) fn parse(py: Python<'_>, text: String, origin: &str) -> PyResult<Prof
     read.map(Profile::from).map_err(file_error)
 }
 
-/// One profile with the runs of all.
+/// Joins the runs of all profiles.
 #[pyfunction]
 pub(crate) fn join(profiles: Vec<Py<Profile>>) -> PyResult<Profile> {
     let all = profiles.iter().map(|each| (*each.get().data).clone());
@@ -171,13 +171,13 @@ impl Profile {
     }
 }
 
-/// What is printed of something: for a terminal, a notebook, a report.
+/// A printable page: for a terminal, a notebook, a report.
 #[pyclass(frozen, module = "breakeven._breakeven")]
 pub(crate) struct Printed(pub(crate) Page);
 
 #[pymethods]
 impl Printed {
-    /// For a terminal of so many columns.
+    /// For a terminal with this many columns.
     #[pyo3(signature = (width=WIDTH, colours=false))]
     fn text(&self, width: usize, colours: bool) -> PyResult<String> {
         written(|out| self.0.text(width, colours, out))
@@ -194,7 +194,7 @@ impl Printed {
     }
 }
 
-/// What `write` writes.
+/// The text that `write` writes.
 pub(crate) fn written(
     write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>,
 ) -> PyResult<String> {

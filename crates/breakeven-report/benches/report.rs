@@ -1,9 +1,9 @@
-//! How long a page of 1 000 operations takes to make and to open, and how large it is.
+//! Measures how long a page of 1 000 operations takes to make and to open, and its size.
 //!
 //!     cargo bench -p breakeven-report --bench report
 //!
-//! Opening is from asking a headless Chromium for the file until it is drawn, by the
-//! page's own clock: the median of seven. Each operation has ten runs of 100 samples.
+//! Opening is measured by the page's own clock, from the request to a headless Chromium until the
+//! page is drawn: the median of seven. Each operation has ten runs of 100 samples.
 #![allow(
     clippy::print_stdout,
     dead_code,

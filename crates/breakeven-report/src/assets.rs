@@ -1,20 +1,19 @@
-//! What is in every page: its style, its script, and the libraries that draw. The
-//! libraries are unmodified files; where they come from and their licences are in
-//! `assets/vendor/LICENSES.txt`.
+//! What every page contains: its style, its script, and the chart libraries. The libraries are
+//! unmodified; their origins and licences are in `assets/vendor/LICENSES.txt`.
 
 /// The style.
 pub(crate) const STYLE: &str = include_str!("../assets/page.css");
 
-/// d3 (scales, zoom), and Observable Plot, which draws most charts.
+/// d3 (scales, zoom) and Observable Plot, which draws most charts.
 pub(crate) const LIBRARIES: [&str; 2] = [
     include_str!("../assets/vendor/d3.min.js"),
     include_str!("../assets/vendor/plot.umd.min.js"),
 ];
 
-/// The licences of the libraries, which ask to go where the code goes.
+/// Licences of the libraries, which must accompany the code.
 pub(crate) const LICENSES: &str = include_str!("../assets/vendor/LICENSES.txt");
 
-/// Our script, in the order of use; the files share one scope.
+/// Our script, in the order of execution; the files share one scope.
 const SCRIPTS: [&str; 13] = [
     include_str!("../assets/js/dom.js"),
     include_str!("../assets/js/unit.js"),
@@ -31,7 +30,7 @@ const SCRIPTS: [&str; 13] = [
     include_str!("../assets/js/main.js"),
 ];
 
-/// The style that Observable Plot puts into every chart of the class `plot`.
+/// The style that Observable Plot adds to every chart of the class `plot`.
 pub(crate) const PLOT_STYLE: &str = ":where(.plot) {
   --plot-background: white;
   display: block;
@@ -44,7 +43,7 @@ pub(crate) const PLOT_STYLE: &str = ":where(.plot) {
   white-space: pre;
 }";
 
-/// Our script as one.
+/// Our script in one text.
 pub(crate) fn script() -> String {
     format!("(() => {{\n\"use strict\";\n{}}})();\n", SCRIPTS.concat())
 }
@@ -60,8 +59,8 @@ mod tests {
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Against `dist/d3.min.js` of d3 7.9.2 and `dist/plot.umd.min.js` of
-    /// @observablehq/plot 0.6.17, as npm has them.
+    /// Hashes of `dist/d3.min.js` of d3 7.9.2 and `dist/plot.umd.min.js` of @observablehq/plot
+    /// 0.6.17, as npm distributes them.
     #[test]
     fn the_libraries_are_the_files_that_their_authors_published() {
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Time over size, and from which size on another device pays.
+//! Time over size, and the size from which another device pays.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,10 +13,10 @@ use serde::Serialize;
 use crate::json::Number;
 use crate::part::{MOST_NAME, MOST_TEXT, Part};
 
-/// Sizes of which a curve has at least as many.
+/// Fewest sizes of a curve.
 const LEAST_SIZES: usize = 3;
 
-/// Most operations that are drawn, and sizes of one on a device.
+/// Most operations that are drawn, and most sizes per device.
 const MOST_CURVES: usize = 30;
 const MOST_SIZES: usize = 200;
 
@@ -50,7 +50,7 @@ struct Mark {
     text: String,
 }
 
-/// An operation's name, and by device its sizes with the medians of their runs, ns.
+/// An operation's name and, per device, its sizes with the medians of their runs, ns.
 type Sized<'p> = BTreeMap<&'p str, BTreeMap<u64, Vec<f64>>>;
 
 pub(crate) fn part(profile: &Profile) -> Part {
@@ -88,7 +88,7 @@ pub(crate) fn part(profile: &Profile) -> Part {
             lines: lines.collect(),
         });
     }
-    // What is known without times at several sizes.
+    // The break-evens of operations that were not measured at several sizes.
     let further = profile.evidence.break_even.iter();
     let further = further.filter(|evidence| !drawn.contains(evidence.operation.as_str()));
     let further: Vec<Item> = further
@@ -108,7 +108,7 @@ pub(crate) fn part(profile: &Profile) -> Part {
     part
 }
 
-/// The operations with sizes enough for a curve, at most [`MOST_CURVES`].
+/// The operations with enough sizes for a curve, at most [`MOST_CURVES`].
 fn curves(profile: &Profile) -> BTreeMap<&str, Sized<'_>> {
     let mut all: BTreeMap<&str, Sized<'_>> = BTreeMap::new();
     let operations = profile.operations.iter();
@@ -127,8 +127,8 @@ fn curves(profile: &Profile) -> BTreeMap<&str, Sized<'_>> {
     all.into_iter().take(MOST_CURVES).collect()
 }
 
-/// What is known of the operation's break-evens, in words, and as a place where there is
-/// one: what the profile says, else what its times do.
+/// The operation's break-evens in words, and their places if known: from the profile's evidence,
+/// else from its times.
 fn found(
     profile: &Profile,
     name: &str,
@@ -163,7 +163,7 @@ fn found(
         };
         if both.len() >= LEAST_SIZES {
             let answer = break_even(&both);
-            let remedy = "more runs, or larger sizes, might tell";
+            let remedy = "more runs or larger sizes are needed";
             let label = shown(&profile.device_label(device), MOST_NAME);
             let text = format!("{label} {}", answer.text("size", largest, remedy));
             found.push((text, answer.evidence(name, device, Device::CPU, largest)));
@@ -172,7 +172,7 @@ fn found(
     found
 }
 
-/// What a profile's evidence says of a device.
+/// Describes the profile's evidence for a device.
 fn told(profile: &Profile, evidence: &profile::BreakEven) -> String {
     let count = |value: f64| unit::count(value.round());
     let [device, over] = [&evidence.device, &evidence.over]

@@ -1,13 +1,12 @@
-//! The HTML document around the parts, and its policy.
+//! The HTML document around the sections, and its content security policy.
 //!
-//! Nothing that a profile holds can run in the page, for three reasons, each of which
-//! would do alone:
+//! Nothing in a profile can run in the page. Each of these three measures is sufficient alone:
 //!
-//! - Texts are escaped where they enter the document: as HTML by
-//!   `breakeven_judge::page::html`, inside data by `json::script_safe`.
+//! - Texts are escaped when they enter the document: as HTML by `breakeven_judge::page::html`,
+//!   inside data by `json::script_safe`.
 //! - The script writes texts by `textContent` only.
-//! - The policy in the document's head allows our three scripts and our style, by their
-//!   hashes, and nothing else: no other script, no handler in an attribute, no address.
+//! - The policy in the document's head allows only our three scripts and our style, by their
+//!   hashes: no other script, no handler in an attribute, no address.
 
 use std::fmt::Write;
 
@@ -21,7 +20,7 @@ use crate::part::{MOST_TEXT, Part};
 
 const HEAD: &str = include_str!("../assets/page.html");
 
-/// The whole document.
+/// Builds the complete document.
 pub(crate) fn document(title: &str, parts: impl Iterator<Item = Part>) -> String {
     let parts: Vec<Part> = parts.collect();
     let script = script();
@@ -37,7 +36,7 @@ pub(crate) fn document(title: &str, parts: impl Iterator<Item = Part>) -> String
     }
     let licenses = LICENSES.lines().map(|line| html(line, MOST_TEXT));
     let licenses: Vec<String> = licenses.collect();
-    // Each once and from left to right: what is put in is not looked at again.
+    // Fills each place once, from left to right; inserted text is not searched again.
     let places = [
         ("policy", policy(&script)),
         ("title", html(title, MOST_TEXT)),
@@ -93,7 +92,7 @@ mod tests {
         ] {
             assert!(!document.contains(&format!("{{{{{place}}}}}")), "{place}");
         }
-        // What the title says is not a place.
+        // A placeholder in the title stays text.
         let title = "A title of {{scripts}} &amp; &lt;b&gt;";
         assert_eq!(document.matches(title).count(), 2);
         assert_eq!(document.matches("{{scripts}}").count(), 2);

@@ -1,4 +1,4 @@
-//! Which call paths take the time, as an icicle: the outermost calls on top.
+//! Which call paths use the time, as an icicle: the outermost calls on top.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::part::{MOST_NAME, Part};
 
-/// Most frames; those of least time are left out.
+/// Most frames; those with the least time are omitted.
 const MOST_NODES: usize = 5_000;
 
 /// Deepest frame that is drawn.
@@ -21,7 +21,8 @@ const MOST_DEPTH: usize = 128;
 struct Data {
     total: u64,
     names: Vec<String>,
-    /// Index of the name, of the parent (−1 for none), total and own time in ns of each.
+    /// Index of the name, index of the parent (−1 for none), total and own time in ns, per call
+    /// path.
     nodes: Vec<(usize, i64, u64, u64)>,
     finding: String,
 }
@@ -72,8 +73,8 @@ pub(crate) fn part(profile: &Profile) -> Part {
     part
 }
 
-/// The nodes that are drawn, a parent before what is inside it. None has more time than
-/// its parent, so whatever is kept has a parent that is.
+/// The nodes to draw, parents before children. A node never has more time than its parent, so the
+/// parent of every drawn node is drawn too.
 fn kept(nodes: &[Node]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..nodes.len()).collect();
     order.retain(|&at| nodes[at].depth < MOST_DEPTH);

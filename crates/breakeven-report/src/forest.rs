@@ -1,5 +1,4 @@
-//! The verdicts of a comparison, with a forest plot: the interval of each change beside
-//! the threshold.
+//! The verdicts of a comparison, with a forest plot: the interval of each change and the threshold.
 
 use breakeven_judge::page::shown;
 use serde::Serialize;
@@ -8,16 +7,16 @@ use crate::Report;
 use crate::json::Number;
 use crate::part::{MOST_NAME, MOST_TEXT, Part};
 
-/// Most rows of the plot; what changed least is left out.
+/// Most rows of the plot; the smallest changes are omitted.
 const MOST_ROWS: usize = 200;
 
 #[derive(Serialize)]
 struct Line {
     name: String,
-    /// Current over baseline, and its interval.
+    /// Ratio current / baseline, and its interval.
     ratio: Number,
     interval: Option<[Number; 2]>,
-    /// Change from which it counts, a fraction.
+    /// Smallest change that counts, a fraction.
     threshold: Number,
     verdict: String,
     text: String,
@@ -55,7 +54,7 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
         .collect();
     if !lines.is_empty() {
         let mut finding = format!(
-            "Change of each operation with its {}, beside the threshold: {}",
+            "Change of each operation with its {}, and the threshold: {}",
             comparison.level_text(),
             comparison.get_summary().text()
         );
@@ -69,7 +68,7 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
     Some(part)
 }
 
-/// A text of several lines, each as it is shown.
+/// A text of several lines, one element per line.
 fn shown_lines(text: &str) -> String {
     let lines = text.lines().map(|line| shown(line, MOST_TEXT));
     lines.collect::<Vec<_>>().join("\n")

@@ -1,4 +1,4 @@
-//! How an operation's times are distributed, run by run.
+//! The distribution of an operation's times, per run.
 
 use breakeven_profile::profile::Operation;
 use breakeven_profile::unit;
@@ -6,19 +6,20 @@ use serde::Serialize;
 
 use crate::json::Number;
 
-/// Most runs that are drawn of an operation.
+/// Most runs that are drawn per operation.
 const MOST_RUNS: usize = 10;
 
-/// Most bins of a run, and least.
+/// Most and fewest bins per run.
 const BINS: [usize; 2] = [8, 40];
 
-/// Counts that a page has room for, in all histograms together: about 600 KB.
+/// Most counts in a page, over all histograms: about 600 KB.
 const MOST_COUNTS: usize = 250_000;
 
-/// Longest over shortest time from which on bins are equally wide on a logarithmic scale.
+/// Ratio of the longest to the shortest time from which bins are equally wide on a logarithmic
+/// scale.
 const WIDE: f64 = 8.0;
 
-/// Bins of a run, so that the histograms of that many runs fit the page.
+/// Bins per run, so that the histograms of n runs fit the page.
 pub(crate) fn bins_for(runs: usize) -> usize {
     let [least, most] = BINS;
     (MOST_COUNTS / runs.max(1)).clamp(least, most)
@@ -30,13 +31,13 @@ pub(crate) struct Histogram {
     /// The shortest and the longest time, ns.
     from: Number,
     to: Number,
-    /// True where the bins are equally wide on a logarithmic scale.
+    /// True if the bins are equally wide on a logarithmic scale.
     log: bool,
-    /// Counts of each run. Zeros at the end are left out.
+    /// Counts per run, without trailing zeros.
     runs: Vec<Vec<u32>>,
-    /// How many bins a run has.
+    /// Number of bins per run.
     bins: usize,
-    /// What is to be seen, in words.
+    /// What the histogram shows, in words.
     finding: String,
 }
 
@@ -54,14 +55,15 @@ impl Histogram {
         let to = samples().reduce(f64::max)?;
         let log = from > 0.0 && to / from > WIDE;
         let count: usize = drawn.iter().map(|run| run.len()).sum();
-        // Few samples in many bins show nothing.
+        // A few samples in many bins show nothing.
         let bins = whole((2.0 * (count as f64).sqrt()).ceil()).clamp(BINS[0], most_bins);
         let place = |ns: f64| {
             let way = match log {
                 true => (ns / from).ln() / (to / from).ln(),
                 false => (ns - from) / (to - from),
             };
-            // Where all are equal the way is not a number, and the first bin takes all.
+            // If all values are equal, the position is not a number, and the first bin takes them
+            // all.
             whole(way * bins as f64).min(bins - 1)
         };
         let counted = drawn.iter().map(|run| {

@@ -1,4 +1,4 @@
-//! How operations developed over the revisions before.
+//! How operations developed over earlier revisions.
 
 use breakeven_judge::page::shown;
 use serde::Serialize;
@@ -9,13 +9,13 @@ use crate::part::{MOST_NAME, MOST_TEXT, Part};
 /// One operation's values over revisions, oldest first.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HistorySeries {
-    /// The operation, with its device and its environment where there are several.
+    /// The operation, with its device and, if there are several, its environment.
     pub label: String,
-    /// What the values are, `median time`.
+    /// The measured quantity, `median time`.
     pub unit: String,
     /// The values.
     pub points: Vec<HistoryPoint>,
-    /// Where they changed.
+    /// The changes of level.
     pub changes: Vec<HistoryChange>,
 }
 
@@ -47,7 +47,7 @@ pub struct HistoryChange {
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// What became of it, `regression, open`.
+    /// Status of the change, such as `regression, open`.
     pub state: String,
 }
 

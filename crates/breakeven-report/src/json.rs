@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-/// JSON as it may stand inside a script element. What is replaced stands in texts only.
+/// JSON that may stand inside a script element. The replaced characters occur in texts only.
 pub(crate) fn script_safe(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for c in json.chars() {
@@ -18,7 +18,7 @@ pub(crate) fn script_safe(json: &str) -> String {
     safe
 }
 
-/// A number as JSON has it: whole where it is, and nothing where it is not finite.
+/// A number as JSON: an integer if it is one, and `null` if it is not finite.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Number(pub(crate) Option<f64>);
 
@@ -32,7 +32,7 @@ impl Serialize for Number {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0.filter(|value| value.is_finite()) {
             None => serializer.serialize_none(),
-            // Past this a double has no digits behind the point anyway.
+            // Beyond this, a double has no fraction digits.
             Some(whole) if whole.fract() == 0.0 && whole.abs() < 9e15 => {
                 serializer.serialize_i64(whole as i64)
             }

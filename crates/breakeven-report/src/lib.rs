@@ -3,12 +3,12 @@
 //! (histograms, roofline, time line, flame graph, break-even curves, history). It opens
 //! from disk and loads nothing.
 //!
-//! - Every figure is computed by `breakeven-judge` and formatted by
-//!   `breakeven_profile::unit`; the page's script sorts, filters and draws.
-//! - Texts of a profile are untrusted. They are escaped where they enter the document,
-//!   the script writes them as text, and the page's policy lets no other script run
-//!   (module `document`).
-//! - Without scripts all texts and tables are there; in place of a chart is its finding.
+//! - `breakeven-judge` computes every figure, and `breakeven_profile::unit` formats it. The page's
+//!   script sorts, filters and draws.
+//! - Texts of a profile are untrusted. They are escaped when they enter the document, the script
+//!   writes them as text, and the page's policy allows no other script (module `document`).
+//! - Without scripts the page still has all texts and tables, and each chart's finding instead of
+//!   the chart.
 //!
 //! ```
 //! use breakeven_judge::advise::ProfilerOptimizer;
@@ -57,26 +57,26 @@ use breakeven_profile::profile::Profile;
 
 pub use history::{HistoryChange, HistoryPoint, HistorySeries};
 
-/// Everything that goes into a page.
+/// The content of a page.
 #[derive(Debug, Clone)]
 pub struct Report<'r> {
     /// The page's title.
     pub title: &'r str,
     /// The profile.
     pub profile: &'r Profile,
-    /// What its samples say.
+    /// The figures computed from its samples.
     pub overview: &'r Overview,
     /// What to change first.
     pub advice: &'r Advice,
     /// What has changed since a baseline.
     pub comparison: Option<&'r ProfilerComparison>,
-    /// How operations developed over the revisions before.
+    /// How operations developed over earlier revisions.
     pub history: &'r [HistorySeries],
-    /// What is said beside the figures.
+    /// Texts that accompany the figures.
     pub words: Words,
 }
 
-/// What is said beside the figures, as the commands print it. An empty part is left out.
+/// Texts that accompany the figures, as the commands print them. Empty texts are omitted.
 #[derive(Debug, Clone, Default)]
 pub struct Words {
     /// The machine and the build.
@@ -85,16 +85,16 @@ pub struct Words {
     pub executions: Page,
     /// What the devices of a trace did.
     pub devices: Page,
-    /// What the machine did meanwhile.
+    /// How busy the machine was meanwhile.
     pub load: Page,
     /// Winners, bottlenecks, targets, budgets.
     pub judged: Page,
-    /// What was compared, with which verdicts and warnings.
+    /// What was compared, with the verdicts and warnings.
     pub compared: Page,
 }
 
 impl Report<'_> {
-    /// The page, a whole HTML document.
+    /// Builds the page, a complete HTML document.
     pub fn html(&self) -> String {
         let parts = [
             summary::part(self),

@@ -1,4 +1,4 @@
-//! What the machine did while the profile was measured, a chart per device and recording.
+//! How busy the machine was while the profile was measured: a chart per device and recording.
 
 use breakeven_judge::page::{Page, shown};
 use breakeven_profile::profile::{DeviceLoad, Level, LoadRecord, LoadSample, Profile};
@@ -8,15 +8,15 @@ use serde::Serialize;
 use crate::json::Number;
 use crate::part::{MOST_NAME, Part};
 
-/// Most charts, and samples of one.
+/// Most charts, and most samples per chart.
 const MOST_CHARTS: usize = 12;
 const MOST_SAMPLES: usize = 1_000;
 
 #[derive(Serialize)]
 struct Chart {
-    /// Plots with an axis each, one above the other.
+    /// Plots, one above the other, each with its own axis.
     plots: Vec<Plot>,
-    /// Beginnings and ends in seconds of the samples with limited clocks.
+    /// Beginnings and ends, in seconds, of the samples with throttled clocks.
     limited: Vec<(Number, Number)>,
 }
 
@@ -32,7 +32,7 @@ struct Line {
     points: Vec<Point>,
 }
 
-/// The middle of a sample in seconds; least, mean and greatest.
+/// The middle of a sample in seconds; minimum, mean and maximum.
 #[derive(Serialize)]
 struct Point {
     s: Number,
@@ -41,10 +41,10 @@ struct Point {
     high: Number,
 }
 
-/// A figure: its name, what is drawn of a sample, and the factor to the axis's unit.
+/// A figure: its name, its value in a sample, and the factor to the axis's unit.
 type Figure = (&'static str, fn(&LoadSample) -> Option<Level>, f64);
 
-/// The axes and what is drawn on each.
+/// The axes and their figures.
 const PLOTS: [(&str, &[Figure]); 4] = [
     (
         "in use, %",
@@ -114,7 +114,7 @@ fn finding(profile: &Profile, number: usize, record: &LoadRecord, device: &Devic
         text += &format!("; the first {MOST_SAMPLES} of {} are drawn", samples.len());
     }
     if samples.iter().any(is_limited) {
-        text += "; clocks were limited where it is shaded";
+        text += "; shading marks throttled clocks";
     }
     text
 }

@@ -1,5 +1,5 @@
-//! Every operation's figures, as a table that sorts and filters. A row that is opened
-//! shows how its times are distributed.
+//! A table of every operation's figures, which sorts and filters. An opened row shows the
+//! distribution of the operation's times.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -15,15 +15,15 @@ use crate::histogram::{Histogram, bins_for};
 use crate::json::Number;
 use crate::part::{MOST_NAME, MOST_TEXT, Part};
 
-/// Most rows; the operations that take least of the time are left out.
+/// Most rows; the operations with the least time are omitted.
 const MOST_ROWS: usize = 5_000;
 
 /// A column of figures.
 struct Column {
-    /// By which the page's address names it.
+    /// The column's name in the page's address.
     key: &'static str,
     head: &'static str,
-    /// What it is, for those who ask.
+    /// Explanation of the column.
     about: &'static str,
     value: fn(&Row) -> Option<f64>,
     text: fn(f64) -> String,
@@ -33,7 +33,7 @@ fn figure(row: &Row, field: fn(&Summary) -> Option<f64>) -> Option<f64> {
     row.summary.as_ref().and_then(field)
 }
 
-/// Only where there are samples.
+/// Only shown if there are samples.
 fn whole(row: &Row, value: f64) -> Option<f64> {
     row.summary.is_some().then_some(value)
 }
@@ -72,7 +72,7 @@ const COLUMNS: [Column; 22] = [
     Column { key: "arithmetic-share", head: "of peak", about: "arithmetic as a fraction of the device's measured peak", value: |row| row.roofline.flops_share, text: unit::percent },
 ];
 
-/// For the script, a row and a column each as the table has them.
+/// The rows and columns for the script, as in the table.
 #[derive(Serialize)]
 struct Data {
     columns: Vec<&'static str>,
@@ -145,7 +145,7 @@ pub(crate) fn part(report: &Report<'_>) -> Part {
     part
 }
 
-/// Indices of the rows that are shown, in the profile's order.
+/// Indices of the shown rows, in the profile's order.
 fn largest(rows: &[Row]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     if order.len() > MOST_ROWS {
@@ -156,7 +156,7 @@ fn largest(rows: &[Row]) -> Vec<usize> {
     order
 }
 
-/// What tells the row's operation from the others.
+/// What distinguishes the row's operation from operations of the same name.
 pub(crate) fn key(row: &Row) -> OperationKey {
     OperationKey {
         name: row.operation.clone(),
@@ -194,7 +194,7 @@ fn head(columns: &[&Column], compared: bool) -> String {
     head + "</tr></thead>\n<tbody>\n"
 }
 
-/// A row; `verdict` is there where the page has verdicts.
+/// A row; `verdict` is given if the page has verdicts.
 fn line(
     report: &Report<'_>,
     row: &Row,
@@ -235,7 +235,7 @@ fn line(
     line + "</tr>\n"
 }
 
-/// What an opened row says beside the distribution of its times.
+/// The text of an opened row, next to the distribution of its times.
 fn facts(row: &Row) -> Vec<[String; 2]> {
     let mut facts: Vec<[String; 2]> = Vec::new();
     let mut fact = |name: &str, text: String| {

@@ -1,4 +1,4 @@
-//! A part of the page: its heading, what stands in it, and the data of its charts.
+//! A section of the page: its heading, its content, and the data of its charts.
 
 use std::fmt::Write;
 
@@ -8,19 +8,19 @@ use serde::Serialize;
 
 use crate::json::script_safe;
 
-/// Most characters of a name in a table or a chart.
+/// Longest name in a table or a chart, characters.
 pub(crate) const MOST_NAME: usize = 120;
 
-/// Most characters of a sentence.
+/// Longest sentence, characters.
 pub(crate) const MOST_TEXT: usize = 400;
 
-/// A part of the page.
+/// A section of the page.
 pub(crate) struct Part {
     /// The id of its section.
     pub(crate) id: &'static str,
     /// Its heading.
     pub(crate) title: &'static str,
-    /// What stands below the heading: HTML.
+    /// The content below the heading: HTML.
     pub(crate) body: String,
     /// The data of its charts: JSON that may stand in a script element.
     pub(crate) data: Option<String>,
@@ -41,7 +41,7 @@ impl Part {
         self.body += &format!("<p>{}</p>\n", html(text, MOST_TEXT));
     }
 
-    /// Adds the place of a chart, with the finding in words for those who do not see it.
+    /// Adds a place for a chart, with its finding in words for readers who cannot see it.
     pub(crate) fn chart(&mut self, kind: &str, index: usize, finding: &str) {
         let finding = html(finding, MOST_TEXT);
         self.body += &format!(
@@ -50,7 +50,7 @@ impl Part {
         );
     }
 
-    /// Adds a page of the judge's.
+    /// Adds a page of `breakeven-judge`.
     pub(crate) fn page(&mut self, page: &Page) {
         let mut out = Vec::new();
         let written = page.html(&mut out);
@@ -65,7 +65,7 @@ impl Part {
         self.data = json.ok().map(|json| script_safe(&json));
     }
 
-    /// The section.
+    /// Builds the section.
     pub(crate) fn section(&self, out: &mut String) {
         let Self {
             id, title, body, ..
@@ -84,14 +84,14 @@ impl Part {
     }
 }
 
-/// A part of words alone; none where there are none.
+/// A section of words alone; none if there are none.
 pub(crate) fn words(id: &'static str, title: &'static str, page: &Page) -> Option<Part> {
     let mut part = Part::new(id, title);
     part.page(page);
     (!page.blocks.is_empty()).then_some(part)
 }
 
-/// What to change first, as `breakeven advise` says it.
+/// What to change first, as `breakeven advise` prints it.
 pub(crate) fn advice(advice: &Advice) -> Part {
     let mut page = Page::default();
     page.items(items(&advice.suggestions));

@@ -1,4 +1,4 @@
-//! What operations achieve of what their devices can do at best, over their arithmetic
+//! Achieved performance of operations compared with their devices' peaks, over arithmetic
 //! intensity.
 
 use breakeven_judge::page::shown;
@@ -10,7 +10,7 @@ use crate::json::Number;
 use crate::operations::{label, pairs};
 use crate::part::{MOST_NAME, Part};
 
-/// Most operations of a device that are drawn, those that take most of the time.
+/// Most operations drawn per device, those that use most of the time.
 const MOST_DOTS: usize = 500;
 
 /// Most devices.
@@ -18,7 +18,7 @@ const MOST_DEVICES: usize = 16;
 
 #[derive(Serialize)]
 struct Device {
-    /// Bandwidths, bytes/s, the fastest first, and what each is of.
+    /// Bandwidths, bytes/s, the fastest first, each with its memory.
     roofs: Vec<Roof>,
     /// Arithmetic peak, 1/s.
     flops_per_s: Number,

@@ -1,5 +1,4 @@
-//! What the page says first: how much was measured, what stands out, and where the time
-//! goes.
+//! The head of the page: how much was measured, what stands out, and where the time goes.
 
 use breakeven_judge::page::{Page, Text, Tone};
 use breakeven_judge::{Row, Standing};
@@ -114,7 +113,7 @@ fn facts(report: &Report<'_>) -> Page {
         facts.push(("software GPU", Text::new(text, Tone::Warning)));
     }
     if profile.interrupted {
-        let text = "some of what was requested was not measured";
+        let text = "some of the requested operations were not measured";
         facts.push(("interrupted", Text::new(text, Tone::Warning)));
     }
     page.facts(facts);

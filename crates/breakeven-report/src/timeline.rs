@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::part::{MOST_NAME, Part};
 
-/// Most calls; the shortest ones are left out.
+/// Most calls; the shortest are omitted.
 const MOST_CALLS: usize = 20_000;
 
 /// Deepest call that is drawn.
@@ -29,9 +29,9 @@ struct Data {
 #[derive(Serialize)]
 struct Track {
     name: String,
-    /// Rows that it takes.
+    /// Number of rows.
     rows: usize,
-    /// Row, index of the name, beginning and duration in ns of each call.
+    /// Row, index of the name, beginning and duration in ns, per call.
     calls: Vec<(usize, usize, u64, u64)>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn part(profile: &Profile) -> Part {
     let timeline = profile.timeline.as_ref();
     let Some(timeline) = timeline.filter(|timeline| !timeline.events.is_empty()) else {
         part.say(
-            "The profile has no time line: the recorder keeps single calls where it is asked to \
+            "The profile has no time line: the recorder keeps single calls if it is asked to \
              (Profiler::timeline), and only a single file's can be drawn.",
         );
         return part;
@@ -112,7 +112,7 @@ fn data(profile: &Profile, timeline: &Timeline) -> Data {
     }
 }
 
-/// Which events are drawn: the longest.
+/// Selects the longest events.
 fn kept(timeline: &Timeline) -> Vec<bool> {
     let events = &timeline.events;
     let mut order: Vec<usize> = (0..events.len()).collect();

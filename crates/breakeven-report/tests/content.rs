@@ -56,9 +56,7 @@ fn the_load_is_drawn_per_device_and_says_where_clocks_were_limited() {
         *last,
         serde_json::json!({"s": 59.5, "low": 79.5, "value": 79.5, "high": 79.5})
     );
-    assert!(
-        html.contains("cuda:0 over 60.0 s, every 1.00 s; clocks were limited where it is shaded")
-    );
+    assert!(html.contains("cuda:0 over 60.0 s, every 1.00 s; shading marks throttled clocks"));
     profile.load.clear();
     assert!(!page(&profile, None, &[]).contains("<section id=\"load\""));
 }

@@ -1,4 +1,4 @@
-//! `breakeven ab`.
+//! Arguments of `breakeven ab`.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub(crate) struct AbArgs {
-    /// The first command, the baseline: a program and its arguments, in quotes; a shell runs it
-    /// only if it is written for one. With --kernel or --chain how that runs, a list of
+    /// The first command, the baseline: a program and its arguments, in quotes; no shell runs it
+    /// unless the command names one. With --kernel or --chain, how to run that: a list of
     /// device=cpu|gpu|ID, pool=off, default, tuned, size=N, window=N, separate, fused, and
-    /// NAME=VALUE of what `breakeven tune` lists, as in "units=64,rows=2"
+    /// NAME=VALUE for the parameters that `breakeven tune` lists, as in "units=64,rows=2"
     #[arg(value_name = "A", value_parser = words)]
     pub(crate) a: CommandLine,
 
@@ -18,7 +18,7 @@ pub(crate) struct AbArgs {
     #[arg(value_name = "B", value_parser = words)]
     pub(crate) b: CommandLine,
 
-    /// Compare a kernel's calls, run in two ways, instead of commands
+    /// Compare two ways to run a kernel, instead of two commands
     #[arg(long, value_name = "KERNEL", value_parser = crate::values::kernel, conflicts_with = "chain")]
     pub(crate) kernel: Option<&'static str>,
 
@@ -26,25 +26,25 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = crate::values::kernel)]
     pub(crate) chain: Vec<&'static str>,
 
-    /// Compare the time on the device alone, without transfers
+    /// Compare the time on the device only, without transfers
     #[arg(long)]
     pub(crate) on_device: bool,
 
-    /// Difference from which one is faster, as in 5% or 0.05
+    /// Smallest difference that counts, as in 5% or 0.05
     #[arg(long, value_name = "FRACTION", default_value = "5%")]
     #[arg(value_parser = crate::values::threshold)]
     pub(crate) threshold: Threshold,
 
-    /// Stop after this time, warm-ups included, even if it is not decided, as in 60s; a command
-    /// that runs then is ended
+    /// Stop after this time, warm-ups included, even if undecided, as in 60s; a command that still
+    /// runs is ended
     #[arg(long, value_name = "T", default_value = "60s", value_parser = crate::values::time)]
     pub(crate) time_limit: Duration,
 
-    /// Warm-up runs of each command, which do not count
+    /// Warm-up runs of each command, which are not counted
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) warmup: u32,
 
-    /// Exit with the verdict's code: 1 where B is slower, 3 where it is not decided
+    /// Exit with the verdict's code: 1 if B is slower, 3 if undecided
     #[arg(long)]
     pub(crate) gate: bool,
 

@@ -1,4 +1,4 @@
-//! `breakeven ab --kernel` and `--chain`: one kernel's calls, run in two ways.
+//! `breakeven ab --kernel` and `--chain`: one kernel's calls, in two configurations.
 
 use std::time::Instant;
 
@@ -54,13 +54,13 @@ impl Way {
         Ok(way)
     }
 
-    /// True where something is asked for that only a GPU has.
+    /// True if an option was given that only a GPU has.
     fn is_for_gpu(&self, on_device: bool) -> bool {
         on_device || self.is_default || !self.keeps_memory || !self.values.is_empty()
     }
 }
 
-/// A side: an operator on its inputs, where it runs, and how.
+/// A side: an operator on its inputs, its device and its configuration.
 struct Side {
     operator: Stages,
     inputs: Vec<Tensor<'static, u32>>,
@@ -69,7 +69,7 @@ struct Side {
     gpu: Option<(breakeven::gpu::Gpu, Way)>,
 }
 
-/// Calls `body` with the operator's name and with what times a call.
+/// Calls `body` with the operator's name and with a function that times a call.
 pub(super) fn timed<R>(
     args: &AbArgs,
     body: impl FnOnce(String, Time<'_>) -> Result<R>,
@@ -128,12 +128,12 @@ impl Side {
     fn opened(way: Way, on_device: bool) -> Result<()> {
         if way.device.as_deref().is_some_and(|device| device != "cpu") || way.is_for_gpu(on_device)
         {
-            bail!("this build has no GPU code: the CPU runs, and nothing of it is to be chosen");
+            bail!("this build has no GPU code: the CPU runs the kernel, and has no such options");
         }
         Ok(())
     }
 
-    /// The device that it runs on, unless that is the CPU.
+    /// The device to run on, unless that is the CPU.
     #[cfg(feature = "gpu")]
     fn opened(way: Way, on_device: bool) -> Result<Option<(breakeven::gpu::Gpu, Way)>> {
         use crate::plan::{TIMEOUT_S, open, this_machine};
@@ -148,8 +148,8 @@ impl Side {
         match gpu {
             Some(gpu) => Ok(Some((open(&gpu)?, way))),
             None if way.is_for_gpu(on_device) => bail!(
-                "the CPU runs it, and what was asked for is a GPU's; `device=gpu` takes a software \
-                 GPU too"
+                "the CPU runs it, and these options are for a GPU; `device=gpu` also selects a \
+                 software GPU"
             ),
             None => Ok(None),
         }
@@ -161,7 +161,7 @@ impl Side {
         if let Some((gpu, way)) = &self.gpu {
             return self.time_on(gpu, way);
         }
-        debug_assert!(!self.on_device, "that is a GPU's");
+        debug_assert!(!self.on_device, "only a GPU has a device time");
         let start = Instant::now();
         std::hint::black_box(self.operator.on_cpu(&self.inputs)?);
         Ok(start.elapsed().as_secs_f64() * 1e9)

@@ -1,4 +1,4 @@
-//! `breakeven ab`: two commands in turns, until it is decided which is faster.
+//! `breakeven ab`: runs two commands in turns until it is decided which is faster.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ pub(crate) mod page;
 #[cfg(unix)]
 mod programs;
 
-/// When measuring ends, decided or not.
+/// When measuring ends, even if undecided.
 #[derive(Debug, Clone, Copy)]
 struct Limit {
     end: Instant,
@@ -33,13 +33,13 @@ impl Limit {
     }
 }
 
-/// What times a run of A, or of B where it is given true, ns; none where the limit ended it.
+/// Times a run of A, or of B if its argument is true, ns; none if the limit ended the run.
 type Time<'t> = &'t mut dyn FnMut(bool) -> Result<Option<f64>>;
 
 pub(crate) fn run(args: &AbArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     let interrupted = interruption()?;
     let begun = Instant::now();
-    // A year is as good as for ever.
+    // A year is effectively no limit.
     let longest = Duration::from_secs(365 * 24 * 3600);
     let end = begun + args.time_limit.min(longest);
     let limit = Limit { end, interrupted };
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &AbArgs, out: &mut dyn Write, err: &mut dyn Write) -> Re
     write(args, &compared, out)?;
     Ok(match compared.verdict {
         _ if was_interrupted => {
-            let said = "interrupted: what was measured until then is above";
+            let said = "interrupted: the measurements so far are above";
             return Err(Interrupted(said).into());
         }
         _ if !args.gate => Ending::Done,
@@ -81,8 +81,8 @@ pub(crate) fn run(args: &AbArgs, out: &mut dyn Write, err: &mut dyn Write) -> Re
     })
 }
 
-/// Warms both sides up and measures them in turns, until it is decided or the limit is
-/// reached; as many samples as that are judged as one.
+/// Warms both sides up and measures them in turns until the comparison is decided or the limit is
+/// reached. `block` samples are judged together.
 fn compare(
     args: &AbArgs,
     limit: Limit,
@@ -96,7 +96,7 @@ fn compare(
         if limit.is_reached() {
             return Ok(None);
         }
-        // One that was asked to end may have ended well.
+        // A process that was asked to end may still exit with success.
         let took = time(is_b)?.filter(|_| !limit.is_reached());
         runs += 1;
         progress.set_position(begun.elapsed().as_millis() as u64);
@@ -115,7 +115,7 @@ fn compare(
     let compared = ab.most_time(args.time_limit).run_samples(step);
     progress.finish_and_clear();
     let mut compared = compared?;
-    // With the warm-ups: the limit is theirs too.
+    // The limit includes the warm-ups.
     compared.took = begun.elapsed();
     Ok(compared)
 }

@@ -1,4 +1,4 @@
-//! Two commands compared, for people and for programs.
+//! Prints the comparison of two commands, as a page or as JSON.
 
 use std::io::Write;
 
@@ -64,7 +64,7 @@ fn page(args: &AbArgs, compared: &AbComparison) -> Page {
     page.facts([
         (
             "B against A",
-            format!("{change} ({lower} to {upper}, at {level} whenever it stops)"),
+            format!("{change} ({lower} to {upper}, at {level}, valid at any stopping time)"),
         ),
         ("measured", format!("{runs} of each, in turns, in {took}")),
     ]);
@@ -77,7 +77,7 @@ fn answer(args: &AbArgs, compared: &AbComparison) -> String {
     let took = unit::time(compared.took.as_nanos() as f64);
     match compared.verdict {
         _ if compared.a_ns.is_empty() => {
-            format!("Not decided within {took}, in which not each side ended once: allow more time")
+            format!("Not decided within {took}: a side has not ended once; allow more time")
         }
         ChangeType::Regression => format!("B is slower: it takes {}", times(compared.ratio)),
         ChangeType::Improvement => {

@@ -1,4 +1,4 @@
-//! The commands that are compared, as programs: started, timed, and ended when time is over.
+//! Starts, times and, at the time limit, ends the compared commands.
 
 use std::ffi::OsStr;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use crate::run::process::{How, Process};
 use crate::run::running::Running;
 use crate::run::template::{Filling, Template};
 
-/// A command that ended badly.
+/// A command that failed.
 #[derive(Debug, thiserror::Error)]
-#[error("{command:?} failed ({how}): both commands must end well to be compared")]
+#[error("{command:?} failed ({how}): both commands must succeed to be compared")]
 pub(super) struct Failed {
     command: String,
     how: How,
 }
 
-/// Calls `body` with what times a run of the second command where it is given true, ns; none
-/// where the limit ended it.
+/// Calls `body` with a function that times a run of the second command if its argument is true, ns;
+/// none if the limit ended it.
 pub(super) fn timed<R>(
     args: &AbArgs,
     limit: Limit,
@@ -52,7 +52,7 @@ pub(super) fn timed<R>(
     })
 }
 
-/// Time from its start to its end, ns. What it prints is thrown away, its errors are not.
+/// Time from its start to its end, ns. Its stdout is discarded, its stderr is not.
 fn time(line: &CommandLine, command: &Template, running: &Running) -> Result<Option<f64>> {
     let ended = match Process::start(command.command(Filling::default()), running, false) {
         Ok(process) => process.wait(running),

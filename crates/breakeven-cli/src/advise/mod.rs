@@ -22,16 +22,16 @@ pub(crate) struct AdviseArgs {
     /// Profile file, or a file of another tool
     pub(crate) file: PathBuf,
 
-    /// A file of `breakeven sweep`, or another profile of the same machine, whose
-    /// break-even sizes and peaks are used too; may be repeated
+    /// A file of `breakeven sweep`, or another profile of the same machine, whose break-even sizes
+    /// and peaks to use too; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) evidence: Vec<PathBuf>,
 
-    /// Number of suggestions to show, starting with those that save most
+    /// Number of suggestions to show, the largest saving first
     #[arg(long, value_name = "N", default_value = "10", value_parser = crate::values::one_or_more::<NonZeroUsize>)]
     pub(crate) top: NonZeroUsize,
 
-    /// Only suggestions that save a quarter of the whole time or more
+    /// Only suggestions that save a quarter or more of the total time
     #[arg(long)]
     pub(crate) critical: bool,
 
@@ -39,7 +39,7 @@ pub(crate) struct AdviseArgs {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: crate::values::PageFormat,
 
-    /// File to write instead of the standard output
+    /// File to write instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -65,13 +65,20 @@ fn advise(args: &AdviseArgs, mut input: Input<'_>) -> Result<AdviceReport> {
     let mut profile = input.read(&args.file)?;
     for path in &args.evidence {
         let taken = profile.take_evidence(input.read(path)?);
-        taken.map_err(|Difference { part, first, second }| {
-            let (its, here) = (path.display(), args.file.display());
-            anyhow::anyhow!(
-                "{its}: its evidence is of another machine: the {part} is {second} there, {first} \
+        taken.map_err(
+            |Difference {
+                 part,
+                 first,
+                 second,
+             }| {
+                let (its, here) = (path.display(), args.file.display());
+                anyhow::anyhow!(
+                    "{its}: its evidence is from another machine: the {part} is {second} there, \
+                 {first} \
                  in {here}"
-            )
-        })?;
+                )
+            },
+        )?;
     }
     let optimizer = ProfilerOptimizer::new(&profile);
     let top = args.top.get();

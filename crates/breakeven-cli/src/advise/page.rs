@@ -1,23 +1,23 @@
-//! Advice as text.
+//! Prints advice as text.
 
 use breakeven_judge::advise::{Advice, OptimizationSuggestion, Overruled, items};
 use breakeven_judge::page::{Page, Text, Tone};
 use serde::Serialize;
 
-/// Measurements that overruled a rule of thumb, at most so many.
+/// Most overruled rules of thumb that are printed.
 const OVERRULED: usize = 5;
 
-/// Everything that is printed about a profile's advice.
+/// The printed advice on a profile.
 #[derive(Serialize)]
 pub(crate) struct AdviceReport {
-    /// The advice, with only the suggestions that are shown.
+    /// The advice, with only the shown suggestions.
     #[serde(flatten)]
     advice: Advice,
-    /// Suggestions that are not shown.
+    /// Number of hidden suggestions.
     left_out: usize,
     #[serde(skip)]
     critical_only: bool,
-    /// What all of it comes to.
+    /// Saving of all suggestions.
     #[serde(skip)]
     conclusion: String,
 }
@@ -39,7 +39,7 @@ impl AdviceReport {
         }
     }
 
-    /// What is not shown, and how to see it.
+    /// How many suggestions are hidden, and how to see them.
     fn more(&self) -> Option<String> {
         let all = self.left_out + self.advice.suggestions.len();
         match (self.left_out, self.critical_only) {

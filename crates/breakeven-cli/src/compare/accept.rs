@@ -1,4 +1,4 @@
-//! `breakeven compare --accept`: the current side becomes the baseline.
+//! `breakeven compare --accept`: makes the current side the baseline.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub(super) struct Accepted<'a>(&'a Path);
 impl<'a> Accepted<'a> {
     /// # Errors
     ///
-    /// Where the baseline is several files, or one that cannot be written.
+    /// If the baseline is several files, or one that cannot be written.
     pub(super) fn at(baseline: &'a [PathBuf]) -> Result<Self> {
         let [path] = baseline else {
             bail!("--accept replaces one file; name one baseline");
@@ -25,14 +25,14 @@ impl<'a> Accepted<'a> {
         Ok(Self(path))
     }
 
-    /// The baseline until now, none where there is no such file. Another tool's file is an
-    /// error: it would be lost.
+    /// The baseline up to now, none if the file does not exist. Another tool's file is an error,
+    /// because it would be overwritten.
     pub(super) fn before(&self) -> Result<Option<Profile>> {
         let exists = self.0.try_exists()?;
         Ok(exists.then(|| file::read(self.0)).transpose()?)
     }
 
-    /// What is said where the sides cannot be compared.
+    /// The error text if the sides cannot be compared.
     pub(super) fn refusal(&self, error: CompareError) -> anyhow::Error {
         let name = self.0.display();
         let stays = format!("{name}: stays the baseline; delete it to begin anew, or name another");
@@ -53,7 +53,7 @@ fn said(path: &Path, out: &mut dyn Write) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// Refuses what later runs could not be compared against.
+/// Refuses a profile that later runs could not be compared with.
 fn check(current: &Profile) -> Result<()> {
     if current.operations.is_empty() {
         bail!("there are no operations in it; measure before accepting");

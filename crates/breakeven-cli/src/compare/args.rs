@@ -1,4 +1,4 @@
-//! `breakeven compare`.
+//! Arguments of `breakeven compare`.
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -21,12 +21,12 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "CURRENT", required_unless_present = "currents")]
     pub(crate) current: Option<PathBuf>,
 
-    /// Profiles to compare against, their runs put together
+    /// Profiles to compare against, with their runs merged
     #[arg(id = "baselines", long = "baseline", value_name = "FILE", num_args = 1..)]
     #[arg(requires = "currents", conflicts_with_all = ["baseline", "current"])]
     pub(crate) baselines: Vec<PathBuf>,
 
-    /// Profiles to judge, their runs put together
+    /// Profiles to judge, with their runs merged
     #[arg(id = "currents", long = "current", value_name = "FILE", num_args = 1..)]
     #[arg(requires = "baselines", conflicts_with_all = ["baseline", "current"])]
     pub(crate) currents: Vec<PathBuf>,
@@ -40,17 +40,17 @@ pub(crate) struct CompareArgs {
     #[arg(long, requires = "gate")]
     pub(crate) allow_missing: bool,
 
-    /// With --gate: exit with 3 if one operation is undecided
+    /// With --gate: exit with 3 if any operation is undecided
     #[arg(long, requires = "gate")]
     pub(crate) require_decided: bool,
 
-    /// With --gate: also fail if something beside the metric became worse: the mean
-    /// if the medians do not show it, memory, allocations, the number of calls
+    /// With --gate: also fail if anything but the metric became worse: the mean if the medians do
+    /// not show it, memory, allocations, the number of calls
     #[arg(long, requires = "gate")]
     pub(crate) strict: bool,
 
-    /// Show the changes, then make the runs of the current side the baseline: BASELINE, which
-    /// may be missing the first time, is replaced
+    /// Show the changes, then replace BASELINE by the runs of the current side; BASELINE need not
+    /// exist yet
     #[arg(long, conflicts_with = "gate")]
     pub(crate) accept: bool,
 
@@ -63,21 +63,21 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "FRACTION", default_value = "5%", value_parser = crate::values::threshold)]
     pub(crate) threshold: Threshold,
 
-    /// Judge the changes relative to the change that nearly all operations share
+    /// Judge changes relative to the common shift of nearly all operations
     #[arg(long)]
     pub(crate) relative: bool,
 
-    /// Rate of false alarms, corrected for the number of operations (Benjamini–Hochberg)
+    /// False-positive rate, corrected for the number of operations (Benjamini–Hochberg)
     #[arg(long, value_name = "FRACTION", default_value = "5%", value_parser = crate::values::part)]
     pub(crate) alpha: f64,
 
-    /// Earlier profiles, oldest first, from which to learn how much the runs of each
-    /// operation differ; of a history the latest 50 entries are read (`breakeven
-    /// history`: of the same machine; `data.js`, which names no machines: of all)
+    /// Earlier profiles, oldest first, from which to estimate the noise between runs of each
+    /// operation. Of a history the latest 50 entries are used (`breakeven history`: of the same
+    /// machine; `data.js`, which names no machines: of all)
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "plain_threshold")]
     pub(crate) history: Vec<PathBuf>,
 
-    /// Judge by the threshold alone, without a test
+    /// Judge by the threshold only, without a test
     #[arg(long)]
     pub(crate) plain_threshold: bool,
 
@@ -89,8 +89,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: CompareFormat,
 
-    /// File to write in that format, the table is then printed; or FORMAT=FILE, as often as
-    /// there are formats to write
+    /// File to write in that format, while the table is printed; or FORMAT=FILE, once per format
     #[arg(short, long, value_name = "[FORMAT=]FILE", value_parser = output)]
     pub(crate) output: Vec<Output>,
 
@@ -100,20 +99,20 @@ pub(crate) struct CompareArgs {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CompareFormat {
-    /// For people, as wide as the terminal
+    /// A table, as wide as the terminal
     #[default]
     Table,
-    /// For programs, with all figures
+    /// JSON with all figures
     Json,
     /// For a report or a CI summary
     Markdown,
     /// For GitHub Actions: annotations of the pull request
     Github,
-    /// For CI systems that show tests
+    /// For CI systems that display tests
     Junit,
 }
 
-/// A file to write, and in which format if not in that of `--format`.
+/// A file to write, and its format if it differs from that of `--format`.
 #[derive(Debug, Clone)]
 pub(crate) struct Output {
     pub(crate) format: Option<CompareFormat>,

@@ -1,4 +1,4 @@
-//! For GitHub Actions: workflow commands, which become annotations of a pull request.
+//! Writes GitHub Actions' workflow commands, which become annotations of a pull request.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -10,11 +10,11 @@ use breakeven_judge::page::clean;
 
 use crate::compare::page::{Report, said};
 
-/// The title of what is said of no single operation.
+/// Title of messages that are about no single operation.
 const WHOLE: &str = "breakeven";
 
-/// GitHub shows the first ten errors, warnings and notices of a step: what is said of
-/// the whole goes first, then the operations by weight.
+/// GitHub shows the first ten errors, warnings and notices of a step: general messages come first,
+/// then the operations by weight.
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     let comparison = &report.comparison;
     let mut say = |level: &str, title: &str, message: &str| {
@@ -53,14 +53,14 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// A message in one line. The escapes are those that the runner undoes: `escapeData` of
+/// A message in one line, escaped for the runner: `escapeData` of
 /// <https://github.com/actions/toolkit/blob/main/packages/core/src/command.ts>.
 fn data(text: &str) -> String {
     let text = text.replace('%', "%25").replace('\r', "%0D");
     clean(&text.replace('\n', "%0A"))
 }
 
-/// A property's value, which ends at a comma or a colon: `escapeProperty` there.
+/// A property's value, which ends at a comma or a colon: `escapeProperty` in the same file.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

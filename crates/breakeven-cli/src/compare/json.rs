@@ -1,4 +1,4 @@
-//! Everything, for programs.
+//! Writes the comparison as JSON.
 
 use std::io::Write;
 
@@ -14,7 +14,7 @@ struct Document<'r> {
     current: &'r Source,
     summary: ComparisonSummary,
     gated: bool,
-    /// `null` where nothing was to be passed: no gate, no budgets.
+    /// `null` without a gate and without budgets.
     verdict: Option<&'r Verdict>,
     #[serde(flatten)]
     comparison: &'r ProfilerComparison,

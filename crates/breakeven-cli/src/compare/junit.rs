@@ -1,4 +1,4 @@
-//! For CI systems that show tests: a test case per operation.
+//! Writes JUnit XML for CI systems: one test case per operation.
 
 use std::io::Write;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
         let name = operation.name();
         let mut case = TestCase::new(&name, status(report, operation, &name));
         case.set_classname("breakeven");
-        // What a CI system shows as the duration of the test.
+        // What a CI system shows as the test's duration.
         case.set_time(Duration::try_from_secs_f64(
             operation.current_time_ms.unwrap_or(0.0) / 1e3,
         )?);
@@ -32,12 +32,12 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     }
     let mut document = Document::new("breakeven compare");
     document.add_test_suite(suite);
-    // Its own writer would hide that a pipe is closed.
+    // The crate's own writer would hide a closed pipe.
     out.write_all(document.to_string()?.as_bytes())?;
     Ok(())
 }
 
-/// The test case of an operation: not passed if the gate has a reason, the worst first.
+/// The test case of an operation: it fails if the gate has a reason, the worst first.
 fn status(report: &Report, operation: &OperationComparison, name: &str) -> TestCaseStatus {
     let is_own = |reason: &&Reason| reason.operation() == Some(name);
     let said = said(report, operation);

@@ -1,4 +1,4 @@
-//! `breakeven compare`: two sides of profiles, and a verdict for CI.
+//! `breakeven compare`: compares two sides of profiles, and gives a verdict for CI.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
     };
     let sources = [Source::of(&baseline, &before), Source::of(&current, &after)];
     let report = Report::new(sources, comparison, args.gate.then_some(policy));
-    // The files first: they must not hang on a closed terminal.
+    // The files are written first, so that they do not wait for a blocked terminal.
     for Output { format, path } in &args.output {
         write_file(&report, format.unwrap_or(args.format), path)?;
     }
@@ -81,10 +81,10 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
     Ok(Ending::Judged(report.verdict.outcome))
 }
 
-/// Entries of a history that tell how much runs differ.
+/// Most entries of a history that are used to estimate the noise.
 const ENTRIES: usize = 50;
 
-/// Earlier profiles, oldest first: those named, and of a history the latest ones, of the
+/// Earlier profiles, oldest first: the named files, and the latest entries of a history, of the
 /// same machine if it records machines.
 fn history(paths: &[PathBuf], current: &[Profile], input: &mut Input<'_>) -> Result<Vec<Profile>> {
     let mut profiles = Vec::new();
@@ -105,7 +105,7 @@ fn history(paths: &[PathBuf], current: &[Profile], input: &mut Input<'_>) -> Res
     Ok(profiles)
 }
 
-/// The files of both sides, none of them twice on one.
+/// The files of both sides, without duplicates on one side.
 fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     let side = |one: &Option<PathBuf>, more: &[PathBuf]| match one {
         Some(one) => vec![one.clone()],

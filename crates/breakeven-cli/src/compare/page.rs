@@ -1,4 +1,4 @@
-//! A comparison as text, one format per file.
+//! Prints a comparison, one function per format.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -14,21 +14,21 @@ use serde::Serialize;
 
 use crate::compare::args::CompareFormat;
 
-/// Everything that is printed about a comparison.
+/// The printed comparison.
 pub(crate) struct Report {
     /// Baseline and current side.
     pub(crate) sources: [Source; 2],
     pub(crate) comparison: ProfilerComparison,
-    /// Of the gate, else of the budgets alone.
+    /// Result of the gate, else of the budgets alone.
     pub(crate) verdict: Verdict,
-    /// Of the gate: what it would not pass is shown even if none is asked for.
+    /// Reasons of the gate, shown even if no gate was requested.
     pub(crate) shown: Verdict,
-    /// True where the exit code is the verdict on the whole.
+    /// True if the exit code is the overall verdict.
     pub(crate) gated: bool,
 }
 
 impl Report {
-    /// With a policy, a gate's; else budgets alone are checked.
+    /// With a policy the gate is applied; otherwise only budgets are checked.
     pub(crate) fn new(
         sources: [Source; 2],
         comparison: ProfilerComparison,
@@ -47,21 +47,21 @@ impl Report {
         }
     }
 
-    /// Everything, for people.
+    /// The complete page.
     pub(crate) fn page(&self) -> Page {
         let mut page = Page::default();
         let sides = ["baseline", "current"].into_iter().zip(&self.sources);
         page.facts(sides.map(|(side, source)| (side, source.text())));
         page.aside(self.comparison.how_text());
         if self.comparison.common_shift.is_some() && !self.comparison.relative_to_common_shift {
-            page.aside("--relative judges the changes without what they have in common");
+            page.aside("--relative judges the changes relative to the common shift");
         }
         page.blocks.extend(self.comparison.page().blocks);
         page.list(
             Text::new("Not passed", Tone::Bad),
             beside_the_table(&self.verdict.reasons),
         );
-        // The inconclusive ones are in the table.
+        // The table shows the inconclusive operations.
         let alone = |reason: &&Reason| matches!(reason, Reason::MeanAlone { .. });
         let undecided: Vec<Reason> =
             (self.verdict.undecided.iter().filter(alone).cloned()).collect();
@@ -81,7 +81,7 @@ impl Report {
         page
     }
 
-    /// The counts of the verdicts, and how the gate ended, in one line.
+    /// The number of operations per verdict, and the gate's outcome, in one line.
     pub(super) fn summary(&self) -> String {
         let summary = self.comparison.get_summary().text();
         match self.gated {
@@ -91,8 +91,8 @@ impl Report {
     }
 }
 
-/// The reasons that the table does not show, with the flag that changes each; those of
-/// operations that as many runs might settle in one line.
+/// The reasons that the table does not show, with the flag that changes each; operations that need
+/// the same number of runs share a line.
 fn beside_the_table(reasons: &[Reason]) -> Vec<String> {
     let mut inconclusive = HashMap::new();
     for reason in reasons {
@@ -121,11 +121,11 @@ fn beside_the_table(reasons: &[Reason]) -> Vec<String> {
     in_words.collect()
 }
 
-/// Where a side comes from.
+/// The origin of a side.
 #[derive(Serialize)]
 pub(crate) struct Source {
     files: Vec<String>,
-    /// Runs of the operation that has most.
+    /// Runs of the operation with the most.
     runs: usize,
     revision: Option<String>,
     build_profile: Option<String>,
@@ -155,7 +155,7 @@ impl Source {
         }
     }
 
-    /// In one line: files, runs, revision, build, time.
+    /// One line: files, runs, revision, build, time.
     fn text(&self) -> String {
         let files = match &self.files[..] {
             [one] => one.clone(),

@@ -1,4 +1,4 @@
-//! `breakeven devices`: what is here, and why the rest is not.
+//! `breakeven devices`: lists the devices, and why others are unavailable.
 
 use std::io::Write;
 
@@ -27,7 +27,7 @@ pub(crate) struct DevicesArgs {
     pub(crate) format: crate::values::TableFormat,
 }
 
-/// Seconds after which a driver that does not answer counts as hung.
+/// Seconds after which an unresponsive driver counts as hung.
 const TIMEOUT_S: u32 = 60;
 
 pub(crate) fn run(args: &DevicesArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {

@@ -1,4 +1,4 @@
-//! What a machine did between two moments.
+//! Activity of a machine between two moments.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,44 +9,44 @@ use breakeven_machine::linux::{self, CpuTimes, entries, name, text};
 use breakeven_profile::machine::cgroup::{self, Throttled};
 use serde::Serialize;
 
-/// Processes that are named; those that take less are left out.
+/// Most processes that are named, the busiest first.
 const NAMED: usize = 5;
 
 /// Fraction of a core from which a process is named.
 const LEAST_CORES: f64 = 0.02;
 
-/// What happened between two moments.
+/// Activity between two moments.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct Activity {
-    /// Cores' worth of CPU time that was used, by whomever.
+    /// CPU time used by all processes, in cores.
     pub(crate) busy_cores: Fact<f64>,
-    /// Fraction of the CPU time that was wanted and that a hypervisor gave to others.
+    /// Fraction of the requested CPU time that the hypervisor gave to other machines.
     pub(crate) stolen: Fact<f64>,
-    /// The processes that took most of the CPU time, this one not counted.
+    /// The processes that used the most CPU time, without this one.
     pub(crate) processes: Vec<BusyProcess>,
-    /// Pages that were moved from memory to disks or back.
+    /// Pages swapped out or in.
     pub(crate) swapped_pages: Fact<u64>,
-    /// Periods of the CPU quota, and those in which it was used up.
+    /// Periods of the CPU quota, and those in which it was exhausted.
     pub(crate) throttled: Fact<[u64; 2]>,
 }
 
-/// A process that takes CPU time.
+/// A process that uses CPU time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct BusyProcess {
     /// Its number.
     pub(crate) pid: u32,
     /// Its program's name.
     pub(crate) name: String,
-    /// Cores' worth of CPU time.
+    /// CPU time, in cores.
     pub(crate) cores: f64,
 }
 
-/// The counters of a moment.
+/// The counters at a moment.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     times: Option<CpuTimes>,
     cores: usize,
-    /// CPU time of each process in ticks, with its name, by its number and start.
+    /// CPU time of each process in ticks, with its name, by process id and start.
     processes: BTreeMap<(u32, u64), (String, u64)>,
     swapped: Option<u64>,
     throttled: Option<Throttled>,

@@ -1,4 +1,4 @@
-//! Whether a machine is fit to measure on: from findings and noise to an answer. Pure.
+//! Decides from findings and noise whether a machine is fit to measure on. Pure.
 
 use breakeven_judge::{Noise, PlannedRuns, Threshold, planned_runs};
 use breakeven_profile::profile::Failure;
@@ -7,15 +7,15 @@ use serde::Serialize;
 use super::finding::{Finding, Remedy, Standing};
 use crate::engine::suite::NoiseWork;
 
-/// Rate of false alarms, that of a comparison unless another is asked for.
+/// False-positive rate, the default of a comparison.
 const ALPHA: f64 = 0.05;
 
-/// What is asked of the machine.
+/// The requirement on the machine.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limit {
-    /// The change that is to be seen.
+    /// Smallest change to detect.
     pub(crate) threshold: Threshold,
-    /// Runs a side that may be needed for it.
+    /// Most runs per side that are acceptable.
     pub(crate) runs: u64,
 }
 
@@ -23,12 +23,12 @@ pub(crate) struct Limit {
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Measured {
     pub(crate) work: NoiseWork,
-    /// None where it could not be measured.
+    /// None if it could not be measured.
     pub(crate) noise: Option<Noise>,
     pub(crate) failure: Option<Failure>,
-    /// Runs a side that the threshold needs; none for more than 1e9.
+    /// Runs per side that the threshold needs; none for more than 1e9.
     pub(crate) needed: Option<PlannedRuns>,
-    /// The same at both ends of the noise's interval.
+    /// Runs per side at both ends of the noise's interval.
     pub(crate) needed_between: [Option<u64>; 2],
 }
 
@@ -52,12 +52,12 @@ impl Measured {
     }
 }
 
-/// All that was found.
+/// The complete diagnosis.
 #[derive(Debug)]
 pub(crate) struct Diagnosis {
     pub(crate) findings: Vec<Finding>,
     pub(crate) noise: Vec<Measured>,
-    /// Memory that the piece of work `memory` reads, bytes.
+    /// Size of the memory that the benchmark `memory` reads, bytes.
     pub(crate) working_set_bytes: u64,
     pub(crate) limit: Limit,
 }
@@ -66,11 +66,11 @@ pub(crate) struct Diagnosis {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub(crate) enum Unfit {
-    /// Something that was found makes times wrong.
+    /// A finding makes times wrong.
     Found { what: String },
-    /// Times of a piece of work differ so much that more runs are needed than may be made.
+    /// Times of a benchmark vary so much that more runs are needed than are acceptable.
     Noisy { work: NoiseWork, runs: Option<u64> },
-    /// The noise of a piece of work is not known.
+    /// The noise of a benchmark is unknown.
     NotMeasured { work: NoiseWork },
 }
 
@@ -100,7 +100,7 @@ impl Diagnosis {
         bad.chain(noisy).collect()
     }
 
-    /// The most runs a side that a piece of work needs, where all are known.
+    /// The largest number of runs per side that any benchmark needs, if all are known.
     pub(crate) fn most_runs(&self) -> Option<u64> {
         let runs = self
             .noise
@@ -109,7 +109,7 @@ impl Diagnosis {
         runs.collect::<Option<Vec<u64>>>()?.into_iter().max()
     }
 
-    /// Whether a command that may be typed here changes anything.
+    /// Whether any command that can be run here would change something.
     pub(crate) fn can_be_changed(&self) -> bool {
         let mut remedies = self.findings.iter().map(|it| &it.remedy);
         remedies.any(|it| matches!(it, Remedy::Command { .. } | Remedy::Act { .. }))

@@ -1,4 +1,4 @@
-//! What is known of a machine before it is judged: the data, and how the settings are read.
+//! Facts about a machine, and how its settings are read.
 
 use std::collections::BTreeSet;
 use std::env::consts;
@@ -14,83 +14,83 @@ use serde::Serialize;
 
 use super::activity::Activity;
 
-/// All that the findings are made from.
+/// Input of the findings.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Facts {
-    /// What was set when it was looked at.
+    /// The settings when they were read.
     pub(crate) settings: Settings,
-    /// While nothing was asked of the machine.
+    /// Activity while the machine was idle.
     pub(crate) quiet: Activity,
-    /// While it was worked with.
+    /// Activity under load.
     pub(crate) loaded: Activity,
-    /// The processors after the work; limits of their clocks are those since its begin.
+    /// The processors after the load; limits of their clocks are those since its begin.
     pub(crate) cpu: CpuReading,
-    /// The GPUs after the work.
+    /// The GPUs after the load.
     pub(crate) gpus: Vec<GpuReading>,
-    /// The clock that takes times, where it was measured.
+    /// The clock that measures times, if it was measured.
     pub(crate) clock: Option<Clock>,
 }
 
-/// A file of the system with one value.
+/// A system file with one value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Setting {
     /// Its path.
     pub(crate) file: String,
     /// Its text.
     pub(crate) value: String,
-    /// Whether this process could write it.
+    /// Whether this process could write the file.
     pub(crate) writable: bool,
 }
 
-/// What is set on the machine and for this process.
+/// Settings of the machine and of this process.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Settings {
     /// The processor's architecture, as `std::env::consts::ARCH` names it.
     pub(crate) arch: &'static str,
-    /// Whether this process is the administrator's.
+    /// Whether this process runs as administrator.
     pub(crate) root: Fact<bool>,
-    /// The cores and which of them this process may use.
+    /// The cores, and which of them this process may use.
     pub(crate) cores: Cores,
     /// The quota of CPU time, if there is one.
     pub(crate) quota: Option<Quota>,
     /// How clocks are chosen.
     pub(crate) frequency: Frequency,
-    /// Whether the machine is one.
+    /// Whether the machine is virtual.
     pub(crate) virtualisation: Virtualisation,
-    /// The clock that the system counts time with.
+    /// The kernel's clock source.
     pub(crate) clock_source: ClockSource,
-    /// Swap and addresses.
+    /// Swap and address randomisation.
     pub(crate) memory: Memory,
 }
 
 /// Logical cores by their numbers.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Cores {
-    /// Those that this process may use.
+    /// Cores that this process may use.
     pub(crate) allowed: Fact<Vec<u32>>,
-    /// Those that are switched on.
+    /// Cores that are online.
     pub(crate) online: Fact<Vec<u32>>,
-    /// Those that the scheduler gives only to processes that ask for them (`isolcpus`).
+    /// Cores that the scheduler gives only to processes that request them (`isolcpus`).
     pub(crate) isolated: Fact<Vec<u32>>,
-    /// Those without a timer's interrupt while one thread runs (`nohz_full`).
+    /// Cores without timer interrupts while one thread runs (`nohz_full`).
     pub(crate) tickless: Fact<Vec<u32>>,
-    /// For each physical core the logical ones that share it.
+    /// For each physical core its logical cores.
     pub(crate) siblings: Fact<Vec<Vec<u32>>>,
 }
 
 /// A quota of CPU time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct Quota {
-    /// Cores' worth of CPU time.
+    /// CPU time, in cores.
     pub(crate) cores: f64,
-    /// The file that says so.
+    /// The file that sets the quota.
     pub(crate) setting: Setting,
 }
 
 /// How clocks are chosen.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Frequency {
-    /// For each core that this process may use, where the system chooses its clock.
+    /// For each core that this process may use, if the system chooses its clock.
     pub(crate) scaling: Vec<Scaling>,
     /// Whether cores may run above their base clock.
     pub(crate) boost: Fact<Boost>,
@@ -107,7 +107,7 @@ pub(crate) struct Scaling {
     pub(crate) driver: Fact<String>,
     /// The rule: `performance`, `powersave`, `schedutil`.
     pub(crate) governor: Setting,
-    /// The processor's own preference, where its firmware chooses: `performance`,
+    /// The processor's own preference, if its firmware chooses: `performance`,
     /// `balance_performance`, `power`.
     pub(crate) preference: Fact<Setting>,
 }
@@ -117,16 +117,16 @@ pub(crate) struct Scaling {
 pub(crate) struct Boost {
     /// Whether it is on.
     pub(crate) on: bool,
-    /// What switches it off, and on again.
+    /// Commands that switch it off, and on again.
     pub(crate) switch: Setting,
 }
 
-/// What stands between this process and the hardware.
+/// Virtualisation between this process and the hardware.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Virtualisation {
-    /// Whether a hypervisor runs below (the processor says so).
+    /// Whether a hypervisor is present, as the processor reports.
     pub(crate) hypervisor: Fact<bool>,
-    /// The machine by its firmware.
+    /// The machine's name from its firmware.
     pub(crate) product: Fact<String>,
     /// Whether the process is in a container.
     pub(crate) container: Fact<Container>,
@@ -136,25 +136,25 @@ pub(crate) struct Virtualisation {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Container {
-    /// In none.
+    /// In no container.
     None,
-    /// In one, by this file.
+    /// In a container, as this file shows.
     By(String),
 }
 
-/// The clock that the system counts time with.
+/// The kernel's clock source.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct ClockSource {
-    /// The one in use.
+    /// The current source.
     pub(crate) current: Fact<Setting>,
-    /// Those that could be.
+    /// The available sources.
     pub(crate) available: Vec<String>,
 }
 
-/// Swap and addresses.
+/// Swap and address randomisation.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Memory {
-    /// Devices and files that memory is swapped to.
+    /// Devices and files used for swap.
     pub(crate) swaps: Fact<Vec<String>>,
     /// Whether addresses are random: `2`, `1`, or `0` for fixed ones.
     pub(crate) randomised: Fact<Setting>,
@@ -164,12 +164,12 @@ pub(crate) struct Memory {
 
 const CPU: &str = "sys/devices/system/cpu";
 
-/// Words in the path of a process's cgroup that containers put there.
+/// Words in a process's cgroup path that containers put there.
 const OF_CONTAINERS: [&str; 6] = ["docker", "kubepods", "containerd", "libpod", "lxc", "crio"];
 
 impl Settings {
-    /// What is set below `root`, which is `/` but in tests. What is not there or makes no
-    /// sense is unknown.
+    /// Reads the settings below `root`, which is `/` except in tests. Missing or invalid values are
+    /// unknown.
     pub(crate) fn read(root: &Path) -> Self {
         let status = fs::read_to_string(root.join("proc/self/status")).unwrap_or_default();
         let cores = cores(root, &status);
@@ -203,8 +203,8 @@ fn field<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     Some(line.trim())
 }
 
-/// A file below `root` and whether this process could write it. Opening a file of `/sys`
-/// or `/proc/sys` to write changes nothing.
+/// A file below `root`, and whether this process could write it. Opening a file of `/sys` or
+/// `/proc/sys` for writing changes nothing.
 fn setting(root: &Path, file: &str) -> Option<Setting> {
     let path = root.join(file);
     let value = text(&path).filter(|value| !value.is_empty() && value.len() < 256)?;
@@ -215,7 +215,7 @@ fn setting(root: &Path, file: &str) -> Option<Setting> {
     })
 }
 
-/// A setting whose value is a name, as the kernel has them.
+/// A setting whose value is a name, as the kernel defines them.
 fn named(root: &Path, file: &str) -> Option<Setting> {
     let of_names = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     setting(root, file).filter(|setting| setting.value.chars().all(of_names))
@@ -230,7 +230,7 @@ fn cores(root: &Path, status: &str) -> Cores {
         let groups: Option<BTreeSet<Vec<u32>>> = online.iter().map(of).collect();
         Some(groups?.into_iter().collect())
     });
-    // The list may name cores that could be plugged in and are not.
+    // The list may name cores that are not plugged in.
     let is_online = |core: &u32| online.as_ref().is_none_or(|online| online.contains(core));
     let allowed = allowed.map(|mut allowed| {
         allowed.retain(is_online);
@@ -239,7 +239,7 @@ fn cores(root: &Path, status: &str) -> Cores {
     Cores {
         allowed: allowed.filter(|allowed| !allowed.is_empty()).into(),
         isolated: list("isolated").into(),
-        // A kernel that cannot do it has no such file.
+        // A kernel without the feature has no such file.
         tickless: list("nohz_full").into(),
         siblings: siblings.into(),
         online: online.into(),
@@ -275,7 +275,7 @@ fn frequency(root: &Path, cores: &Cores) -> Frequency {
     }
 }
 
-/// Whether a battery is being emptied and no mains supply is there (the kernel's
+/// Whether a battery is discharging and no mains supply is connected (the kernel's
 /// `sysfs-class-power`). Servers have neither.
 fn on_battery(root: &Path) -> Option<bool> {
     let supplies = entries(root.join("sys/class/power_supply"));
@@ -379,10 +379,10 @@ fn memory(root: &Path) -> Memory {
     }
 }
 
-/// More cores than any machine has; a list that names more is no list.
+/// More cores than any machine has; a list that names more is invalid.
 const MOST: u32 = 1 << 16;
 
-/// The cores of a list, in ascending order. None where it is none.
+/// Parses a list of cores into ascending order. None if it is invalid.
 fn list_of(text: &str) -> Option<Vec<u32>> {
     let mut cores = Vec::new();
     let ranges = text.trim().split(',').filter(|range| !range.is_empty());
@@ -399,7 +399,7 @@ fn list_of(text: &str) -> Option<Vec<u32>> {
     Some(cores)
 }
 
-/// Cores as such a list.
+/// Formats cores as such a list.
 pub(crate) fn list_text(cores: &[u32]) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for core in cores {

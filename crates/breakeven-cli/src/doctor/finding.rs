@@ -1,4 +1,4 @@
-//! What is found of a machine, as data.
+//! Findings about a machine, as data.
 
 use std::fmt;
 
@@ -7,17 +7,17 @@ use serde::Serialize;
 
 use super::facts::{Container, Facts, Setting};
 
-/// What a finding is about.
+/// The subject of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Subject {
-    /// The rule by which clocks are chosen.
+    /// The governor that chooses clocks.
     Governor,
     /// Clocks above the base clock.
     Boost,
-    /// Battery or mains.
+    /// Battery or mains supply.
     PowerSupply,
-    /// Temperatures and clocks lowered for them.
+    /// Temperatures, and clocks throttled because of them.
     Heat,
     /// Logical cores that share a physical one.
     HyperThreads,
@@ -25,26 +25,26 @@ pub(crate) enum Subject {
     Isolation,
     /// A limit on CPU time.
     Quota,
-    /// What else runs.
+    /// Other load on the machine.
     Load,
-    /// A process that takes CPU time.
+    /// A process that uses CPU time.
     Process,
     /// Hypervisors and containers.
     Virtualisation,
-    /// CPU time that a hypervisor gave to others.
+    /// CPU time that a hypervisor gave to other machines.
     Steal,
-    /// The clock that takes times.
+    /// The clock that measures times.
     Clock,
-    /// Memory on a disk.
+    /// Memory that was swapped out.
     Swap,
-    /// Where memory is placed from run to run.
+    /// Placement of memory from run to run.
     Addresses,
     /// A GPU.
     Gpu,
 }
 
 impl Subject {
-    /// Its name as it is printed.
+    /// The name that is printed.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Subject::Governor => "governor",
@@ -76,17 +76,17 @@ impl fmt::Display for Subject {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Standing {
-    /// As it should be.
+    /// Nothing to change.
     Good,
-    /// The system does not tell.
+    /// The system does not report it.
     Unknown,
-    /// Times may differ more than they need to.
+    /// Times vary more than necessary.
     Doubtful,
-    /// Times are wrong, or differ for a reason that has nothing to do with the work.
+    /// Times are wrong, or vary for a reason unrelated to the work.
     Bad,
 }
 
-/// How a finding is changed. Commands are for a person to type; nobody runs them.
+/// How to change a finding. Commands are for a person to run; breakeven does not run them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub(crate) enum Remedy {
@@ -94,28 +94,27 @@ pub(crate) enum Remedy {
     Nothing,
     /// A command.
     Command {
-        /// What to type.
+        /// The command to run.
         command: String,
-        /// What undoes it; none where it changes nothing that lasts.
+        /// The command that undoes it; none if it changes nothing permanent.
         undo: Option<String>,
     },
-    /// Something that no command does.
+    /// An instruction that is not a command.
     Act {
         /// What to do.
         what: String,
     },
     /// It cannot be changed from here.
     Elsewhere {
-        /// Why, and who could.
+        /// Why, and who can change it.
         why: String,
-        /// What to type there, where that is known.
+        /// The command to run there, if known.
         command: Option<String>,
     },
 }
 
 impl Remedy {
-    /// Writes a value to a file of the system. `files` names the setting's file and those
-    /// like it, if there are several.
+    /// Writes a value to a system file. `files` names the setting's file, or all similar ones.
     pub(crate) fn write(setting: &Setting, files: &str, value: &str, facts: &Facts) -> Self {
         let write = |sudo: &str, value: &str| format!("echo {} | {sudo}tee {files}", quoted(value));
         let sudo = facts.sudo();
@@ -134,18 +133,18 @@ impl Remedy {
         }
     }
 
-    /// A command that changes nothing that lasts.
+    /// A command without permanent effect.
     pub(crate) fn command(command: String) -> Self {
         let undo = None;
         Remedy::Command { command, undo }
     }
 
-    /// Something that no command does.
+    /// An instruction that is not a command.
     pub(crate) fn act(what: impl Into<String>) -> Self {
         Remedy::Act { what: what.into() }
     }
 
-    /// What cannot be changed from here, nor by a command elsewhere.
+    /// Something that cannot be changed from here, and for which no command is known.
     pub(crate) fn elsewhere(why: impl Into<String>) -> Self {
         let (why, command) = (why.into(), None);
         Remedy::Elsewhere { why, command }
@@ -153,7 +152,7 @@ impl Remedy {
 }
 
 impl Facts {
-    /// What a command that changes a setting begins with.
+    /// Prefix of a command that changes a setting.
     pub(crate) fn sudo(&self) -> &'static str {
         match self.settings.root {
             Fact::Known(true) => "",
@@ -173,7 +172,7 @@ impl Facts {
     }
 }
 
-/// As a shell takes it for one word.
+/// Quotes a text as one shell word.
 fn quoted(value: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     match !value.is_empty() && value.chars().all(is_plain) {
@@ -182,25 +181,25 @@ fn quoted(value: &str) -> String {
     }
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
-    /// What it is about.
+    /// The subject.
     pub(crate) subject: Subject,
     /// What it means.
     pub(crate) standing: Standing,
-    /// What was seen.
+    /// What was observed.
     pub(crate) seen: String,
-    /// The file or the driver that told; none where nothing did.
+    /// The file or the driver that reported it; none if nothing did.
     pub(crate) source: Option<String>,
-    /// What it does to measured times; empty where it does nothing.
+    /// Its effect on measured times; empty without effect.
     pub(crate) effect: &'static str,
-    /// What changes it.
+    /// How to change it.
     pub(crate) remedy: Remedy,
 }
 
 impl Finding {
-    /// A finding that leaves nothing to do.
+    /// Creates a finding with nothing to change.
     pub(crate) fn new(subject: Subject, standing: Standing, seen: impl Into<String>) -> Self {
         Self {
             subject,

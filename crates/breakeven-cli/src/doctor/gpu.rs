@@ -1,4 +1,4 @@
-//! Findings on GPUs: lowered clocks, other users, clocks that nothing holds.
+//! Findings on GPUs: throttled clocks, other users, unlocked clocks.
 
 use breakeven_machine::Fact;
 use breakeven_machine::sensors::{ClockLimit, GpuReading, GpuState, Source};
@@ -7,10 +7,10 @@ use breakeven_profile::unit::percent;
 use super::facts::Facts;
 use super::finding::{Finding, Remedy, Standing, Subject};
 
-/// Use by others from which a GPU is busy, a fraction of its time.
+/// Use by other programs from which a GPU counts as busy, a fraction of its time.
 const BUSY: f64 = 0.02;
 
-/// GPUs: lowered clocks, others who use them, clocks that nobody holds.
+/// Checks GPUs: throttled clocks, other users, unlocked clocks.
 pub(crate) fn gpus(facts: &Facts) -> Vec<Finding> {
     facts.gpus.iter().flat_map(|gpu| of(gpu, facts)).collect()
 }
@@ -51,7 +51,7 @@ fn of(gpu: &GpuReading, facts: &Facts) -> Vec<Finding> {
     findings.push(match &gpu.limits {
         Fact::Unknown => new(
             Standing::Unknown,
-            "why its clocks are lowered is not told".into(),
+            "the driver does not report why its clocks are lowered".into(),
         ),
         Fact::Known(limits) => clocks(limits, gpu, facts, &new),
     });
@@ -72,7 +72,7 @@ fn of(gpu: &GpuReading, facts: &Facts) -> Vec<Finding> {
         let seen = format!("in use for {} of its time{by}", percent(used));
         findings.push(
             new(Standing::Bad, seen)
-                .does("others take its time, its memory and the link to it")
+                .does("other programs use its time, its memory and the link to it")
                 .change(Remedy::act("stop them, or measure on another GPU")),
         );
     }
@@ -98,15 +98,16 @@ fn clocks(
             ));
     }
     if limits.contains(&ClockLimit::Setting) {
-        return new(Standing::Good, "its clock is held by a setting".to_owned());
+        return new(Standing::Good, "a setting fixes its clock".to_owned());
     }
-    let seen = "no setting that holds its clock was seen".to_owned();
+    let seen = "no setting that fixes its clock was found".to_owned();
     let finding = new(Standing::Doubtful, seen)
         .does("its clock follows load, heat and power: the first launches and long work differ");
     let sudo = facts.sudo();
     let pci = gpu.load.pci.known();
     match (gpu.source, pci) {
-        // The base clock, which it holds within its power (NVIDIA's documentation of CUPTI).
+        // The base clock, which a GPU sustains within its power limit (NVIDIA's documentation of
+        // CUPTI).
         (Source::Nvml, Some(pci)) => {
             let smi = format!("{sudo}nvidia-smi --id={pci}");
             finding.change(Remedy::Command {

@@ -1,12 +1,11 @@
 //! Whether this machine is fit to measure on, as far as the system reports.
 //!
-//! An [`Observer`] collects [`Facts`]: settings of the processor and of the system, how
-//! busy others were while nothing was asked of the machine, what happened to it under
-//! load. [`findings`] is a pure function of them: each [`Finding`] says what was seen and
-//! where, what it does to measured times, and the command that changes it. Nothing here
-//! changes anything. The facts are Linux's `/proc` and `/sys`, and the sensors'; elsewhere
-//! most of them are unknown. How noisy times are is measured separately; [`Diagnosis`] joins
-//! both.
+//! An [`Observer`] collects [`Facts`]: settings of the processor and of the system, other load
+//! while the machine was idle, and what happened under load. [`findings`] is a pure function of
+//! them: each [`Finding`] says what was observed and where, its effect on measured times, and the
+//! command that changes it. Nothing here changes a setting. The facts come from Linux's `/proc` and
+//! `/sys` and from the sensors; on other systems most are unknown. The noise of times is measured
+//! separately; [`Diagnosis`] joins both.
 
 mod activity;
 mod diagnosis;
@@ -46,12 +45,12 @@ const RULES: [fn(&Facts) -> Vec<Finding>; 10] = [
     gpu::gpus,
 ];
 
-/// What the facts say of the machine. Reads nothing.
+/// Derives the findings from the facts. Reads nothing.
 pub(crate) fn findings(facts: &Facts) -> Vec<Finding> {
     RULES.iter().flat_map(|rule| rule(facts)).collect()
 }
 
-/// Watches a machine while it is left alone and then while it is worked with.
+/// Observes a machine first idle, then under load.
 #[derive(Debug)]
 pub(crate) struct Observer {
     root: PathBuf,
@@ -62,7 +61,7 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    /// Reads what is set, and begins to watch the machine left alone.
+    /// Reads the settings, and begins to observe the idle machine.
     pub(crate) fn start() -> Self {
         Self::at(Path::new("/"), Sensors::open())
     }
@@ -77,17 +76,17 @@ impl Observer {
         }
     }
 
-    /// From now on the machine is worked with. A second between the start and this tells
-    /// what else runs; CPU time is counted in hundredths of a second.
+    /// Ends the idle phase; the load begins. Wait a second between the start and this call, because
+    /// CPU time is counted in hundredths of a second.
     pub(crate) fn quiet_has_ended(&mut self) {
         let now = Counters::read(&self.root);
         self.quiet = Activity::between(&self.counters, &now);
         self.counters = now;
-        // Limits of clocks are told since this reading.
+        // Throttling is reported since this reading.
         let _ = self.sensors.read();
     }
 
-    /// The facts, with the clock that took times, where it was measured.
+    /// Returns the facts, with the clock that measured times, if known.
     pub(crate) fn end(mut self, clock: Option<Clock>) -> Facts {
         let mut reading = self.sensors.read();
         self.sensors.add_processes(&mut reading);

@@ -1,4 +1,4 @@
-//! What `breakeven doctor` found, for people and for programs.
+//! Prints the diagnosis of `breakeven doctor`, as a page or as JSON.
 
 use std::io::Write;
 
@@ -21,7 +21,7 @@ pub(crate) fn write(
     crate::print::page_or_document(format, || page(diagnosis), document, out)
 }
 
-/// All of it, for programs.
+/// The complete diagnosis as JSON.
 #[derive(Serialize)]
 struct Document<'d> {
     fit: bool,
@@ -63,7 +63,7 @@ fn page(diagnosis: &Diagnosis) -> Page {
     );
     noise(diagnosis, &mut page);
     for (standing, heading) in [
-        (Standing::Bad, "Makes figures wrong"),
+        (Standing::Bad, "Distorts measurements"),
         (Standing::Doubtful, "Adds noise"),
         (Standing::Unknown, "Not known"),
     ] {
@@ -83,7 +83,7 @@ fn page(diagnosis: &Diagnosis) -> Page {
     }
     page.facts(good);
     if !diagnosis.can_be_changed() {
-        page.say("Nothing that was found can be changed from here: only more runs help.");
+        page.say("None of these findings can be changed from here: only more runs help.");
     }
     page
 }
@@ -91,7 +91,10 @@ fn page(diagnosis: &Diagnosis) -> Page {
 fn answer(diagnosis: &Diagnosis) -> Text {
     let change = unit::percent(diagnosis.limit.threshold.as_fraction());
     let runs = match diagnosis.most_runs() {
-        Some(runs) => format!("a change of {change} needs {} a side", plural(runs, "run")),
+        Some(runs) => format!(
+            "a change of {change} needs {} per side",
+            plural(runs, "run")
+        ),
         None => format!("how many runs a change of {change} needs is not known"),
     };
     match diagnosis.is_fit() {
@@ -108,11 +111,11 @@ fn reason(why: &Unfit, diagnosis: &Diagnosis) -> String {
             work,
             runs: Some(runs),
         } => format!(
-            "{work}: its times differ so much that {} are needed a side, and --runs allows {limit}",
+            "{work}: its times vary so much that {} per side are needed, and --runs allows {limit}",
             plural(*runs, "run"),
         ),
         Unfit::Noisy { work, runs: None } => {
-            format!("{work}: its times differ so much that no number of runs would do")
+            format!("{work}: its times vary so much that no number of runs is enough")
         }
         Unfit::NotMeasured { work } => format!("{work}: its noise could not be measured"),
     }
@@ -165,9 +168,9 @@ fn noise(diagnosis: &Diagnosis, page: &mut Page) {
         ..Table::default()
     });
     page.aside(format!(
-        "Standard deviations; p99 over the median; in parentheses at 90 %. With the runs \
-         needed on each side of a comparison, what did not change is judged so in 4 of 5, and \
-         from the change in the last column on what did. memory: {} are read.",
+        "Standard deviations; p99 over the median; in parentheses at 90 %. With this many runs \
+         per side, an unchanged operation is reported as NO_CHANGE 80 % of the time, and a \
+         change from the last column on is reported as often. memory: {} are read.",
         unit::bytes(diagnosis.working_set_bytes)
     ));
 }
@@ -245,7 +248,7 @@ mod tests {
         }
     }
 
-    /// A machine whose pieces of work differ so much from run to run.
+    /// A machine whose benchmarks vary widely from run to run.
     fn diagnosis(between: [f64; 2], findings: Vec<Finding>) -> Diagnosis {
         let limit = Limit {
             threshold: Threshold::default(),

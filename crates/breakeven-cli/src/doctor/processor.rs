@@ -1,4 +1,4 @@
-//! Findings on the processor: how its clocks are chosen, its heat, the cores of this process.
+//! Findings on the processor: governor, temperature, the cores of this process.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,9 @@ use breakeven_machine::sensors::ClockLimit;
 use super::facts::{Cores, Facts, Scaling, Setting, list_text};
 use super::finding::{Finding, Remedy, Standing, Subject};
 
-const CLOCKS: &str = "the clock follows the load with a delay, so the first milliseconds of \
-                      work and runs with pauses are slower than others";
+const CLOCKS: &str = "the clock follows the load with a delay, so the first milliseconds of work, and runs with pauses, are slower";
 
-/// How clocks are chosen: governor and energy preference, boost, battery (the kernel's
+/// Checks how clocks are chosen: governor and energy preference, boost, battery (the kernel's
 /// `admin-guide/pm/cpufreq.rst`, `intel_pstate.rst`, `amd-pstate.rst`).
 pub(crate) fn frequency(facts: &Facts) -> Vec<Finding> {
     let mut findings = vec![governor(facts)];
@@ -21,7 +20,7 @@ pub(crate) fn frequency(facts: &Facts) -> Vec<Finding> {
     findings
 }
 
-/// The setting of every core under one path with a star.
+/// The setting files of all cores as one path with a star.
 fn of_all(setting: &Setting, core: u32) -> String {
     setting.file.replacen(&format!("/cpu{core}/"), "/cpu*/", 1)
 }
@@ -33,7 +32,7 @@ fn governor(facts: &Facts) -> Finding {
         return none_told(
             facts,
             subject,
-            "no cpufreq: the system does not tell how clocks are chosen",
+            "no cpufreq: the system does not report how clocks are chosen",
         );
     };
     let files = of_all(&first.governor, first.core);
@@ -48,14 +47,13 @@ fn governor(facts: &Facts) -> Finding {
     if fixed {
         return Finding::good(subject, seen).from(files);
     }
-    // There the processor chooses, by the preference.
+    // With these drivers the processor chooses, by the preference.
     if names.len() == 1 && names.contains("powersave") && has_preference(scaling) {
         return Finding::good(subject, format!("{seen}: the processor chooses")).from(files);
     }
     let effect = match names.len() {
         1 if names.contains("powersave") => {
-            "cores stay at their lowest clock: figures are \
-                                             steady, and not those of the machine at work"
+            "cores stay at their lowest clock: figures are steady, but slower than in use"
         }
         1 => CLOCKS,
         _ => "cores have different rules: a run depends on the core that it gets",
@@ -70,7 +68,7 @@ fn has_preference(scaling: &[Scaling]) -> bool {
     scaling.iter().all(|it| it.preference.is_known())
 }
 
-/// What the processor prefers where it chooses itself.
+/// The processor's preference, if it chooses itself.
 fn preference(facts: &Facts) -> Option<Finding> {
     let subject = Subject::Governor;
     let scaling = &facts.settings.frequency.scaling;
@@ -83,7 +81,7 @@ fn preference(facts: &Facts) -> Option<Finding> {
     let names: BTreeSet<&str> = known.map(|it| &*it.value).collect();
     let all: Vec<&str> = names.iter().copied().collect();
     let seen = format!("energy preference {}", all.join(", "));
-    // 0 is performance, as a number.
+    // The numeric value 0 means performance.
     if names.iter().all(|name| ["performance", "0"].contains(name)) {
         return Some(Finding::good(subject, seen).from(files));
     }
@@ -99,7 +97,7 @@ fn preference(facts: &Facts) -> Option<Finding> {
 fn boost(facts: &Facts) -> Finding {
     let subject = Subject::Boost;
     let Fact::Known(boost) = &facts.settings.frequency.boost else {
-        return none_told(facts, subject, "no switch for it is told");
+        return none_told(facts, subject, "the system reports no switch for it");
     };
     let file = &boost.switch.file;
     if !boost.on {
@@ -112,8 +110,7 @@ fn boost(facts: &Facts) -> Finding {
     Finding::new(subject, Standing::Doubtful, "on")
         .from(file)
         .does(
-            "how far above its base clock a core runs depends on its heat and on how many \
-             others work: a run after another one, or beside one, is slower",
+            "how far above its base clock a core runs depends on its temperature and on how many cores are busy: a run after or during another one is slower",
         )
         .change(Remedy::write(&boost.switch, file, off, facts))
 }
@@ -124,8 +121,8 @@ fn power_supply(facts: &Facts) -> Option<Finding> {
         Fact::Known(true) => Some(
             Finding::new(subject, Standing::Bad, "on battery")
                 .from(file)
-                .does("the firmware lowers clocks, and the more so the emptier the battery is")
-                .change(Remedy::act("plug the mains supply in")),
+                .does("the firmware lowers clocks, and more as the battery empties")
+                .change(Remedy::act("connect the mains supply")),
         ),
         Fact::Known(false) => Some(Finding::good(subject, "mains").from(file)),
         // Servers and virtual machines have no such folder.
@@ -133,7 +130,7 @@ fn power_supply(facts: &Facts) -> Option<Finding> {
     }
 }
 
-/// Nothing is told of clocks; in a virtual machine that is no accident.
+/// Nothing reports clocks; in a virtual machine that is normal.
 fn none_told(facts: &Facts, subject: Subject, seen: &str) -> Finding {
     let finding = Finding::unknown(subject, seen)
         .does("clocks may change between runs, and nothing here would show it");
@@ -145,11 +142,11 @@ fn none_told(facts: &Facts, subject: Subject, seen: &str) -> Finding {
     }
 }
 
-/// Temperature from which processors of today are near to lowering their clocks, °C:
-/// limits are 90 to 105 (`tempN_crit` of coretemp and k10temp).
+/// Temperature from which current processors are close to throttling, °C: limits are 90 to 105
+/// (`tempN_crit` of coretemp and k10temp).
 const HOT: f64 = 90.0;
 
-/// The processor's temperature, and clocks that were lowered under load.
+/// Checks the processor's temperature, and throttling under load.
 pub(crate) fn heat(facts: &Facts) -> Vec<Finding> {
     let celsius = facts.cpu.temperature_celsius;
     let is_hot = celsius.get().is_some_and(|celsius| celsius >= HOT);
@@ -184,8 +181,11 @@ pub(crate) fn heat(facts: &Facts) -> Vec<Finding> {
                 .from("/sys/devices/system/cpu/cpu*/thermal_throttle")
         }
         (false, None) => {
-            let finding = Finding::unknown(Subject::Heat, "no sensor of the processor is told")
-                .does("clocks may be lowered for heat, and nothing here would show it");
+            let finding = Finding::unknown(
+                Subject::Heat,
+                "the system reports no temperature of the processor",
+            )
+            .does("clocks may be lowered for heat, and nothing here would show it");
             match facts.in_virtual_machine() {
                 true => finding.change(Remedy::elsewhere(
                     "in a virtual machine only the host sees the sensors",
@@ -197,15 +197,15 @@ pub(crate) fn heat(facts: &Facts) -> Vec<Finding> {
     vec![finding]
 }
 
-/// Fewest cores of which some are worth keeping free: the system needs one or two.
+/// Fewest cores from which isolating some makes sense: the system needs one or two.
 const FEWEST: usize = 4;
 
-/// The cores of this process: hyper-threads among them, and whether others keep off them
-/// (the kernel's `admin-guide/kernel-parameters.txt`, `timers/no_hz.rst`).
+/// Checks the cores of this process: hyper-threads, and isolation from other processes (the
+/// kernel's `admin-guide/kernel-parameters.txt`, `timers/no_hz.rst`).
 pub(crate) fn cores(facts: &Facts) -> Vec<Finding> {
     let cores = &facts.settings.cores;
     let Fact::Known(allowed) = &cores.allowed else {
-        let seen = "the system does not tell which cores this process may use";
+        let seen = "the system does not report which cores this process may use";
         return vec![
             Finding::unknown(Subject::HyperThreads, seen),
             Finding::unknown(Subject::Isolation, seen),
@@ -223,7 +223,11 @@ fn hyper_threads(cores: &Cores, allowed: &[u32]) -> Finding {
         "/sys/devices/system/cpu/cpu*/topology/thread_siblings_list",
     );
     let Fact::Known(groups) = &cores.siblings else {
-        return Finding::unknown(subject, "the system does not tell which cores are one");
+        return Finding::unknown(
+            subject,
+            "the system does not report which logical cores share a \
+            physical one",
+        );
     };
     let inside = |group: &Vec<u32>| {
         let inside = group.iter().copied().filter(|core| allowed.contains(core));
@@ -282,7 +286,10 @@ fn hyper_threads(cores: &Cores, allowed: &[u32]) -> Finding {
 fn isolation(cores: &Cores, allowed: &[u32], in_container: bool) -> Finding {
     let (subject, file) = (Subject::Isolation, "/sys/devices/system/cpu/isolated");
     let Fact::Known(isolated) = &cores.isolated else {
-        return Finding::unknown(subject, "the system does not tell which cores are isolated");
+        return Finding::unknown(
+            subject,
+            "the system does not report which cores are isolated",
+        );
     };
     let effect = "other processes, interrupts and the kernel's own work take time from the \
                   measured one";

@@ -1,4 +1,4 @@
-//! `breakeven doctor`: is this machine fit to measure on?
+//! `breakeven doctor`: checks whether this machine is fit to measure on.
 
 use std::io::Write;
 use std::num::NonZeroU64;
@@ -21,17 +21,17 @@ use crate::exit::{Ending, Interrupted};
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// How long noise is measured: 3 s to 10 min; in more time more runs are made, and
-    /// more is known of how runs differ
+    /// How long to measure noise: 3 s to 10 min; a longer time allows more runs, and a better
+    /// estimate of the noise between runs
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub(crate) duration: Duration,
 
-    /// Change that is to be seen on this machine, as in 5% or 0.05
+    /// Smallest change to detect on this machine, as in 5% or 0.05
     #[arg(long, value_name = "FRACTION", default_value = "5%")]
     #[arg(value_parser = crate::values::threshold)]
     pub(crate) threshold: Threshold,
 
-    /// Most runs a side that you would make: a machine that needs more is not fit
+    /// Most runs per side that are acceptable: a machine that needs more is not fit
     #[arg(long, value_name = "N", default_value = "10")]
     #[arg(value_parser = crate::values::one_or_more::<NonZeroU64>)]
     pub(crate) runs: NonZeroU64,
@@ -49,26 +49,25 @@ fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "give 3 s to 10 min".to_owned())
 }
 
-/// How long the machine is left alone to see what else runs: CPU time is counted in
-/// hundredths of a second.
+/// Idle phase in which other load is observed: CPU time is counted in hundredths of a second.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// How long a run measures a piece of work: with all three, and with the start of its
-/// process, a run takes less than a second.
+/// Time per benchmark in a run: with all three, and the start of its process, a run takes less than
+/// a second.
 const PIECE: Duration = Duration::from_millis(200);
 
-/// Fewest runs that say anything of how runs differ.
+/// Fewest runs that show how much runs vary.
 const FEWEST_RUNS: usize = 5;
 
-/// Fraction of the free memory that is read at most.
+/// Divisor of the free memory that gives the largest size to read.
 const PART_OF_MEMORY: u64 = 8;
 
-const STOPPED: Interrupted = Interrupted("interrupted before anything was known");
+const STOPPED: Interrupted = Interrupted("interrupted before anything was measured");
 
 pub(crate) fn run(args: &DoctorArgs, out: &mut dyn Write, _: &mut dyn Write) -> Result<Ending> {
     let interrupted = supervisor::interruption()?;
     let progress = crate::profile::progress(args.duration.as_millis() as u64);
-    progress.set_message("leaving the machine alone");
+    progress.set_message("observing the idle machine");
     let mut observer = Observer::start();
     thread::sleep(QUIET);
     observer.quiet_has_ended();
@@ -134,7 +133,7 @@ pub(crate) fn run(args: &DoctorArgs, out: &mut dyn Write, _: &mut dyn Write) -> 
     }))
 }
 
-/// The noise of every piece of work, or why it is not known.
+/// The noise of every benchmark, or why it is unknown.
 fn noise(cells: &[Cell], profile: &Profile, limit: Limit) -> Vec<Measured> {
     let measured = |cell: &Cell| {
         let Cell::Noise { work, .. } = cell else {

@@ -7,8 +7,8 @@ use super::activity::BusyProcess;
 use super::facts::{Container, Facts};
 use super::finding::{Finding, Remedy, Standing, Subject};
 
-/// A limit on CPU time: where it is used up, all threads stand still until the next
-/// period (the kernel's `scheduler/sched-bwc.rst`).
+/// Checks for a limit on CPU time: once it is exhausted, all threads stop until the next period
+/// (the kernel's `scheduler/sched-bwc.rst`).
 pub(crate) fn quota(facts: &Facts) -> Vec<Finding> {
     let Some(quota) = &facts.settings.quota else {
         return Vec::new();
@@ -30,7 +30,7 @@ pub(crate) fn quota(facts: &Facts) -> Vec<Finding> {
                 Standing::Bad,
                 format!("{limit}; it was used up in {part} of its periods"),
             )
-            .does("all threads stood still for up to 100 ms each time")
+            .does("all threads were stopped for up to 100 ms each time")
             .change(remedy)
         }
         _ if cores.is_some_and(|cores| quota.cores >= cores as f64) => {
@@ -39,37 +39,37 @@ pub(crate) fn quota(facts: &Facts) -> Vec<Finding> {
         told => {
             let seen = match told {
                 Some(_) => format!("{limit}; it was not used up"),
-                None => format!("{limit}; how often it was used up is not told"),
+                None => format!("{limit}; how often it was used up is not reported"),
             };
             Finding::new(Subject::Quota, Standing::Doubtful, seen)
-                .does("work on more threads than that is stopped for up to 100 ms at a time")
+                .does("work on more threads is stopped for up to 100 ms at a time")
                 .change(remedy)
         }
     };
     vec![finding.from(file)]
 }
 
-/// Fraction of the cores from which others disturb, and from which they are what is
-/// measured. An idle server is at 0.1 % to 1 %.
+/// Fraction of the cores from which other programs disturb, and from which they dominate the times.
+/// An idle server is at 0.1 % to 1 %.
 const DOUBTFUL_LOAD: f64 = 0.03;
 const BAD_LOAD: f64 = 0.2;
 
-/// Cores' worth of CPU time from which a process is named.
+/// CPU time, in cores, from which a process is named.
 const BUSY: f64 = 0.1;
 
-const LOAD_EFFECT: &str = "it takes cores, cache and memory bandwidth from the measured work, now more \
-                      and now less";
+const LOAD_EFFECT: &str = "it takes cores, cache and memory bandwidth from the measured work, in \
+    varying amounts";
 
-/// What else runs: the cores' use while nothing was asked of the machine, and by whom.
+/// Checks other load: use of the cores while the machine was idle, and by which processes.
 pub(crate) fn load(facts: &Facts) -> Vec<Finding> {
     let quiet = &facts.quiet;
     let online = facts.settings.cores.online.known().map(Vec::len);
     let (Some(busy), Some(online)) = (quiet.busy_cores.get(), online.filter(|it| *it > 0)) else {
-        let seen = "the system does not tell how busy it is";
+        let seen = "the system does not report how busy it is";
         return vec![Finding::unknown(Subject::Load, seen)];
     };
     let used = busy / online as f64;
-    let mut seen = format!("{} of {online} cores used by others", percent(used));
+    let mut seen = format!("{} of {online} cores used by other programs", percent(used));
     if let Fact::Known(pressure) = facts.cpu.pressure {
         let waited = percent(pressure);
         seen = format!("{seen}; some thread waited for a core in {waited} of the last 10 s");
@@ -88,10 +88,10 @@ pub(crate) fn load(facts: &Facts) -> Vec<Finding> {
     if standing != Standing::Good {
         load = load.does(LOAD_EFFECT).change(match busy.is_empty() {
             true => Remedy::act(
-                "no process that is seen here takes much: look at the machine outside of this \
-                 container, or for many short processes",
+                "no visible process uses much: look outside this container, or for many short \
+                 processes",
             ),
-            // Against what cannot be stopped; measured in docs/doctor.md.
+            // Reduces the effect of load that cannot be stopped; measured in docs/doctor.md.
             false => Remedy::command(format!(
                 "{}chrt --fifo 50 breakeven profile …",
                 facts.sudo()
@@ -118,12 +118,12 @@ pub(crate) fn load(facts: &Facts) -> Vec<Finding> {
     findings
 }
 
-/// Fraction of the wanted CPU time from which its loss is seen, and from which it is large
-/// beside what is usually looked for.
+/// Fraction of the requested CPU time from which its loss is visible, and from which it exceeds the
+/// changes that are usually looked for.
 const DOUBTFUL_STEAL: f64 = 0.001;
 const BAD_STEAL: f64 = 0.02;
 
-/// Hypervisors and containers, and CPU time that a hypervisor gave to others.
+/// Checks hypervisors and containers, and CPU time that a hypervisor gave to other machines.
 pub(crate) fn virtualisation(facts: &Facts) -> Vec<Finding> {
     let seen = &facts.settings.virtualisation;
     let mut findings = Vec::new();
@@ -144,7 +144,7 @@ pub(crate) fn virtualisation(facts: &Facts) -> Vec<Finding> {
                 .change(Remedy::elsewhere("only the host can give it cores of its own"))
             }
             Fact::Known(false) => Finding::good(subject, format!("none{product}")),
-            Fact::Unknown => Finding::unknown(subject, "the processor does not tell"),
+            Fact::Unknown => Finding::unknown(subject, "the processor does not report it"),
         }
         .from("/proc/cpuinfo"),
     );
@@ -152,7 +152,7 @@ pub(crate) fn virtualisation(facts: &Facts) -> Vec<Finding> {
         Fact::Known(Container::By(file)) => findings.push(
             Finding::new(subject, Standing::Doubtful, "in a container")
                 .from(file)
-                .does("other containers share the machine; what they do may not be seen here")
+                .does("other containers share the machine; their load may not be visible here")
                 .change(Remedy::Elsewhere {
                     why: "whoever runs its host can give it cores of its own".to_owned(),
                     command: Some("docker run --cpuset-cpus=2-3 …".to_owned()),
@@ -162,7 +162,7 @@ pub(crate) fn virtualisation(facts: &Facts) -> Vec<Finding> {
         Fact::Unknown => {
             findings.push(Finding::unknown(
                 subject,
-                "whether in a container is not told",
+                "the system does not report whether this is a container",
             ));
         }
     }
@@ -198,7 +198,7 @@ fn steal(facts: &Facts) -> Option<Finding> {
     )
 }
 
-/// Sources that a program reads without entering the kernel (`clock_gettime`'s vDSO: the
+/// Clock sources that a program reads without entering the kernel (`clock_gettime`'s vDSO: the
 /// kernel's `arch/x86/entry/vdso`, `arch/arm64/kernel/vdso`).
 const QUICK_SOURCES: [&str; 4] = [
     "tsc",
@@ -207,13 +207,13 @@ const QUICK_SOURCES: [&str; 4] = [
     "arch_sys_counter",
 ];
 
-/// Cost of a reading from which short calls cannot be timed singly, ns.
+/// Cost of a reading from which short calls cannot be timed one by one, ns.
 const COSTLY_NS: f64 = 200.0;
 
-/// Smallest step from which it rounds what is usually measured, ns.
+/// Smallest step that distorts usual measurements, ns.
 const COARSE_NS: f64 = 1_000.0;
 
-/// The clock that takes times: its source, what a reading costs, its smallest step.
+/// Checks the clock: its source, the cost of a reading, its smallest step.
 pub(crate) fn clock(facts: &Facts) -> Vec<Finding> {
     vec![source(facts)].into_iter().chain(cost(facts)).collect()
 }
@@ -222,7 +222,7 @@ fn source(facts: &Facts) -> Finding {
     let subject = Subject::Clock;
     let source = &facts.settings.clock_source;
     let Fact::Known(current) = &source.current else {
-        return Finding::unknown(subject, "the system does not tell its clock");
+        return Finding::unknown(subject, "the system does not report its clock source");
     };
     let name = &*current.value;
     let finding = match QUICK_SOURCES.contains(&name) {
@@ -242,7 +242,7 @@ fn source(facts: &Facts) -> Finding {
                     finding.change(Remedy::write(current, file, better, facts))
                 }
                 None => finding.change(Remedy::act(
-                    "the kernel found no better one: look into its log for why (`dmesg | grep -i \
+                    "the kernel found no better one: its log may say why (`dmesg | grep -i \
                      clocksource`), and for firmware updates",
                 )),
             }
@@ -266,16 +266,16 @@ fn cost(facts: &Facts) -> Option<Finding> {
     Some(match standing {
         Standing::Good => finding,
         _ => finding
-            .does("times of calls below some microseconds are mostly those of the clock")
+            .does("times of calls below a few microseconds are mostly the clock's own")
             .change(Remedy::act("measure many calls as one")),
     })
 }
 
-/// Memory on a disk.
+/// Checks swap.
 pub(crate) fn swap(facts: &Facts) -> Vec<Finding> {
     let (subject, file) = (Subject::Swap, "/proc/swaps");
     let Fact::Known(swaps) = &facts.settings.memory.swaps else {
-        return vec![Finding::unknown(subject, "the system does not tell")];
+        return vec![Finding::unknown(subject, "the system does not report it")];
     };
     if swaps.is_empty() {
         return vec![Finding::good(subject, "none").from(file)];
@@ -302,23 +302,22 @@ pub(crate) fn swap(facts: &Facts) -> Vec<Finding> {
                     },
                 })
         }
-        None => Finding::unknown(subject, format!("{on}; whether it is used is not told")),
+        None => Finding::unknown(subject, format!("{on}; whether it is used is not reported")),
     };
     vec![finding.from(file)]
 }
 
-/// Where memory is placed. Random addresses differ from run to run, and that is as it
-/// should be: what a layout costs or saves then is noise that more runs average out. With
-/// fixed ones it is a bias that no number of runs shows (Mytkowicz, Diwan, Hauswirth and
-/// Sweeney 2009, "Producing wrong data without doing anything obviously wrong!"; Curtsinger
-/// and Berger 2013, "Stabilizer").
+/// Checks the placement of memory. Random addresses differ from run to run, which is right: the
+/// effect of a layout is then noise that more runs average out. With fixed addresses it is a bias
+/// that no number of runs reveals (Mytkowicz, Diwan, Hauswirth and Sweeney 2009, "Producing wrong
+/// data without doing anything obviously wrong!"; Curtsinger and Berger 2013, "Stabilizer").
 pub(crate) fn addresses(facts: &Facts) -> Vec<Finding> {
     let memory = &facts.settings.memory;
     let subject = Subject::Addresses;
     let effect = "every run has the same layout of memory: a change that only moves code or data \
                   looks like a faster or slower one, however many runs there are";
     let Fact::Known(setting) = &memory.randomised else {
-        return vec![Finding::unknown(subject, "the system does not tell")];
+        return vec![Finding::unknown(subject, "the system does not report it")];
     };
     let finding = match (&*setting.value, memory.fixed_here) {
         ("0", _) => Finding::new(subject, Standing::Doubtful, "fixed")

@@ -1,4 +1,4 @@
-//! Asks programs for their figures: all at once, within a bounded time, whatever they do.
+//! Asks programs for their figures: all at once, within a bounded time, even if they hang.
 
 use std::io::{ErrorKind, Read as _};
 use std::os::unix::net::UnixStream;
@@ -11,16 +11,16 @@ use breakeven_profile::file::in_words;
 use serde::Deserialize;
 use thiserror::Error;
 
-/// How long the programs have to answer, all together.
+/// Time limit for all answers together.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// Programs that are asked.
+/// Most programs that are asked.
 const MOST_PROGRAMS: usize = 64;
 
-/// Bytes of an answer; ours has a quarter of them at the most.
+/// Longest answer, bytes; breakeven's own answers are at most a quarter of it.
 const MOST_BYTES: usize = 1 << 20;
 
-/// How long a reader sleeps between two looks for answers.
+/// Pause between two checks for answers.
 const SHORTEST_PAUSE: Duration = Duration::from_micros(100);
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
@@ -31,20 +31,24 @@ pub(super) enum Unread {
     Silent,
     #[error("it sends more than {} KiB", MOST_BYTES >> 10)]
     TooLong,
-    #[error("what it sends is not what a program of breakeven's sends: {}", in_words(&.0.to_string()))]
+    #[error("its answer is not that of a program that uses breakeven: \
+        {}", in_words(&.0.to_string()))]
     Garbage(#[from] serde_json::Error),
     #[error("it says that it is process {0}")]
     OtherProcess(u32),
-    #[error("it has version {0} of the figures, this is {VERSION}: use its breakeven")]
+    #[error(
+        "it sends version {0} of the figures, and this build reads {VERSION}: use the \
+        program's version of breakeven"
+    )]
     Newer(u32),
     #[error("its socket cannot be read: {0}")]
     Unreadable(#[from] std::io::Error),
 }
 
-/// What programs said, and how many there were beyond those that were asked.
+/// The answers, and the number of programs beyond [`MOST_PROGRAMS`].
 pub(super) type Answers = (Vec<(Publisher, Result<Figures, Unread>)>, usize);
 
-/// Asks the programs of these folders. Removes the sockets of those that have ended.
+/// Asks the programs of these folders. Removes the sockets of programs that have ended.
 pub(super) fn ask(folders: &[PathBuf]) -> Answers {
     let (mut calls, mut beyond) = (Vec::new(), 0);
     for folder in folders {
@@ -84,7 +88,7 @@ impl Call {
     fn start(program: Publisher) -> Self {
         let (stream, answer) = match program.connect() {
             Ok(stream) => (Some(stream), None),
-            // Its queue is full: it has not answered those before.
+            // Its queue is full: it has not answered earlier questions.
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 (None, Some(Err(Unread::Silent)))
             }
@@ -98,7 +102,7 @@ impl Call {
         }
     }
 
-    /// Takes what has come.
+    /// Reads the bytes that have arrived.
     fn look(&mut self) {
         let (Some(stream), None) = (&mut self.stream, &self.answer) else {
             return;
@@ -113,18 +117,18 @@ impl Call {
         };
     }
 
-    /// What came of it; none of a program that has ended.
+    /// The result; none if the program has ended.
     fn end(self) -> Option<(Publisher, Result<Figures, Unread>)> {
         let answer = self.answer.unwrap_or(Err(Unread::Silent));
         match answer {
-            // Nobody listens: it was killed, or executes another program. Or its socket was
+            // Nobody listens: the program was killed, or executes another one, or its socket was
             // removed meanwhile.
             Err(Unread::Unreadable(error))
                 if [ErrorKind::ConnectionRefused, ErrorKind::NotFound].contains(&error.kind()) =>
             {
                 None
             }
-            // A child holds its socket.
+            // A child process still has its socket open.
             Err(Unread::Silent) if !self.program.is_alive() => None,
             answer => Some((self.program, answer)),
         }

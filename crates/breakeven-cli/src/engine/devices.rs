@@ -1,4 +1,4 @@
-//! What `--device` asks for: names and ids, with commas between them.
+//! Parses `--device`: names and ids, separated by commas.
 
 use anyhow::{Result, bail};
 use breakeven::hardware::{AbsentBackend, GpuInfo, GpuKind, HardwareCapabilities};
@@ -6,13 +6,13 @@ use breakeven_profile::profile::Device;
 
 use crate::values::similar;
 
-/// The devices that a list asks for, in its order, to be measured one after the other.
+/// The devices of a list, in its order, to be measured one after the other.
 pub(crate) fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Vec<String>> {
     let mut devices = Vec::new();
     for name in asked.split(',') {
         for device in named(name.trim(), hardware)? {
             if devices.contains(&device) {
-                bail!("--device {asked}: {device} is there twice; leave one of them out");
+                bail!("--device {asked}: {device} is given twice; remove one");
             }
             devices.push(device);
         }
@@ -20,13 +20,12 @@ pub(crate) fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Ve
     Ok(devices)
 }
 
-/// The GPUs that are decided about beside the CPU: those of a list, or every one that is
-/// not software.
+/// The GPUs to use in addition to the CPU: those of a list, or every GPU that is not software.
 pub(crate) fn gpus<'h>(
     asked: Option<&str>,
     hardware: &'h HardwareCapabilities,
 ) -> Result<Vec<&'h GpuInfo>> {
-    // A card that several backends show is one device.
+    // A card that several backends list is one device.
     let cards = hardware.gpus.iter().filter(|gpu| gpu.preferred);
     let asked = match asked {
         None | Some("all") => {
@@ -37,17 +36,14 @@ pub(crate) fn gpus<'h>(
     };
     let ids = devices(asked, hardware)?;
     if ids.iter().any(|id| id == Device::CPU) {
-        bail!(
-            "--device {asked}: the CPU takes part as is decided, whether it is named or not; name \
-             GPUs alone"
-        );
+        bail!("--device {asked}: the strategy decides whether the CPU is used; name only GPUs");
     }
     let find = |id: &String| hardware.gpus.iter().find(|gpu| gpu.id.as_str() == id);
     let gpus: Vec<&GpuInfo> = ids.iter().filter_map(find).collect();
     for gpu in &gpus {
         if let Some(other) = gpus.iter().find(|other| gpu.same_as.contains(&other.id)) {
             let (gpu, other) = (&gpu.id, &other.id);
-            bail!("--device {asked}: {gpu} and {other} are one card; leave one of them out");
+            bail!("--device {asked}: {gpu} and {other} are the same card; remove one");
         }
     }
     Ok(gpus)
@@ -69,7 +65,7 @@ fn named(name: &str, hardware: &HardwareCapabilities) -> Result<Vec<String>> {
     }
 }
 
-/// That there is no such device, which one may have been meant, and why its backend has none.
+/// Reports an unknown device, with the most similar name, and why its backend has none.
 fn unknown_device(name: &str, hardware: &HardwareCapabilities) -> String {
     let ids = hardware.gpus.iter().map(|gpu| gpu.id.as_str());
     let hint = similar(name, ids.chain([Device::CPU, "gpu", "all"]));
@@ -93,8 +89,8 @@ mod tests {
 
     use super::*;
 
-    /// A machine with two equal cards that Vulkan shows as well, a software GPU, and nothing
-    /// of Direct3D.
+    /// A machine with two equal cards that Vulkan lists too, a software GPU, and no device of
+    /// Direct3D.
     fn machine() -> HardwareCapabilities {
         let mut hardware = HardwareCapabilities::detect_without_gpu();
         let gpu = |id: &str, kind: &str, same_as: &[&str], preferred: bool| {
@@ -143,10 +139,10 @@ mod tests {
 
     #[test]
     fn lists_that_cannot_be_meant() {
-        insta::assert_snapshot!(chosen(Some("cuda:card,cuda:card")), @"error: --device cuda:card,cuda:card: cuda:card is there twice; leave one of them out");
-        insta::assert_snapshot!(chosen(Some("gpu,cuda:card")), @"error: --device gpu,cuda:card: cuda:card is there twice; leave one of them out");
-        insta::assert_snapshot!(chosen(Some("cuda:card,vulkan:card")), @"error: --device cuda:card,vulkan:card: cuda:card and vulkan:card are one card; leave one of them out");
-        insta::assert_snapshot!(chosen(Some("cpu,cuda:card")), @"error: --device cpu,cuda:card: the CPU takes part as is decided, whether it is named or not; name GPUs alone");
+        insta::assert_snapshot!(chosen(Some("cuda:card,cuda:card")), @"error: --device cuda:card,cuda:card: cuda:card is given twice; remove one");
+        insta::assert_snapshot!(chosen(Some("gpu,cuda:card")), @"error: --device gpu,cuda:card: cuda:card is given twice; remove one");
+        insta::assert_snapshot!(chosen(Some("cuda:card,vulkan:card")), @"error: --device cuda:card,vulkan:card: cuda:card and vulkan:card are the same card; remove one");
+        insta::assert_snapshot!(chosen(Some("cpu,cuda:card")), @"error: --device cpu,cuda:card: the strategy decides whether the CPU is used; name only GPUs");
         insta::assert_snapshot!(chosen(Some("cuda:cart")), @r#"error: there is no device "cuda:cart" here; did you mean "cuda:card"? there are: cpu, cuda:card, cuda:card#2, vulkan:card, vulkan:card#2, vulkan:llvmpipe (software) (and `gpu`, `all`)"#);
         let starts = |asked, start: &str| {
             let said = chosen(Some(asked));

@@ -1,7 +1,6 @@
-//! Records the machine's load on a thread of its own while something else goes on: the
-//! sensors' readings as a [`LoadRecord`], and which fraction of the cores' time other programs
-//! used: all use, less that of a process and of those that it started (`proc_stat(5)`,
-//! `proc_pid_stat(5)`).
+//! Records the machine's load on a separate thread while something else runs: the sensors' readings
+//! as a [`LoadRecord`], and the fraction of the cores' time that other programs used, which is the
+//! total use minus that of a process and its descendants (`proc_stat(5)`, `proc_pid_stat(5)`).
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,19 +14,19 @@ use breakeven_machine::sensors::{ClockLimit, GpuReading, GpuState, Reading, Sens
 use breakeven_machine::{Fact, HardwareCapabilities};
 use breakeven_profile::profile::{Device, Level, LoadRecord, LoadSample};
 
-/// What came since the last reading is another one only if it is this long: rates over
-/// less are mostly rounding.
+/// Shortest interval since the last reading that counts as a reading: rates over less are mostly
+/// rounding.
 const LEAST: Duration = Duration::from_millis(50);
 
-/// A recording that is under way.
+/// A recording in progress.
 pub(crate) struct Recording {
     stop: Sender<()>,
     thread: JoinHandle<Option<LoadRecord>>,
 }
 
-/// Begins to record, at most `most` samples of a device. GPUs of `hardware` are named as
-/// operations name them. `others` counts what programs use other than this one and those
-/// that it starts, which makes sense where these are what is measured.
+/// Begins to record, at most `most` samples per device. GPUs are named as operations of `hardware`
+/// name them. `others` also records the cores' use by programs other than this one and its
+/// descendants, which makes sense if those are what is measured.
 pub(crate) fn start(
     interval: Duration,
     most: usize,
@@ -48,7 +47,7 @@ pub(crate) fn start(
         };
         let began = crate::engine::session::now();
         let mut last = take();
-        // Nobody waits any more where the program ends already.
+        // Nobody waits for the thread if the program is ending.
         let _ = ready.send(());
         loop {
             let due = last + interval;
@@ -69,34 +68,34 @@ pub(crate) fn start(
         .name("breakeven-load".to_owned())
         .spawn(record)
         .context("cannot start the thread that records the load")?;
-    // The first reading opens driver libraries: not while something is measured.
+    // The first reading opens driver libraries, which must not happen during a measurement.
     let _ = is_ready.recv();
     Ok(Recording { stop, thread })
 }
 
 impl Recording {
-    /// Ends it. None where no sensor told anything, or it was too short for rates.
+    /// Ends the recording. None if no sensor reported anything, or if it was too short for rates.
     pub(crate) fn end(self) -> Option<LoadRecord> {
-        // A thread that has ended needs no telling.
+        // A thread that has ended needs no message.
         let _ = self.stop.send(());
         self.thread.join().ok().flatten()
     }
 }
 
-/// Makes a [`LoadRecord`] of one reading after the other.
+/// Builds a [`LoadRecord`] from consecutive readings.
 struct LoadRecorder {
     record: LoadRecord,
-    /// Samples of a device at most.
+    /// Most samples per device.
     most: usize,
     /// The ids of GPUs by their PCI addresses.
     ids: HashMap<String, String>,
-    /// When the recording began, and the reading before.
+    /// When the recording began, and the previous reading.
     times: Option<[Instant; 2]>,
 }
 
 impl LoadRecorder {
-    /// A recording that begins with its first reading. Beyond `most` samples of a device
-    /// neighbours are merged.
+    /// A recording that begins with its first reading. Beyond `most` samples per device, neighbours
+    /// are merged.
     fn new(interval: Duration, most: usize, hardware: &HardwareCapabilities) -> Self {
         let gpus = hardware.gpus.iter().filter(|gpu| gpu.preferred);
         let ids = gpus.filter_map(|gpu| Some((gpu.pci.known()?.clone(), gpu.id.to_string())));
@@ -112,8 +111,8 @@ impl LoadRecorder {
         }
     }
 
-    /// Takes a reading, and what of the cores other programs used since the one before.
-    /// The first one begins the recording and is in no sample: rates need two.
+    /// Adds a reading, and the cores' use by other programs since the previous one. The first
+    /// reading begins the recording and gives no sample: rates need two.
     fn take(&mut self, reading: &Reading, others: Fact<f64>) {
         let Some([began, last]) = self.times else {
             self.times = Some([reading.at; 2]);
@@ -137,7 +136,7 @@ impl LoadRecorder {
         };
         self.push(Device::CPU, None, sample);
         for (index, gpu) in reading.gpus.iter().enumerate() {
-            // The figures of a driver that does not answer are those of another time.
+            // The figures of a driver that does not answer are outdated.
             if gpu.state == GpuState::Current {
                 self.take_gpu(index, gpu, time.clone());
             }
@@ -170,7 +169,7 @@ impl LoadRecorder {
         }
     }
 
-    /// What was recorded; none where no sensor told anything.
+    /// The recording; none if no sensor reported anything.
     fn finish(self) -> Option<LoadRecord> {
         (!self.record.devices.is_empty()).then_some(self.record)
     }
@@ -191,12 +190,12 @@ fn bytes(value: Fact<u64>) -> Option<Level> {
     level(value.map(|bytes| bytes as f64))
 }
 
-/// In hundredths of a percent: ticks tell no more, and a file is shorter.
+/// In hundredths of a percent: ticks are no more precise, and the file is shorter.
 fn fraction(value: Fact<f64>) -> Option<Level> {
     level(value.map(|value| (value.clamp(0.0, 1.0) * 1e4).round() / 1e4))
 }
 
-/// The sample with what lowered the clocks. That nothing runs is no limit.
+/// Adds the reasons of throttled clocks to the sample. An idle device is not throttled.
 fn limited(limits: &Fact<Vec<ClockLimit>>, sample: LoadSample) -> LoadSample {
     let Some(limits) = limits.known() else {
         return sample;
@@ -211,17 +210,17 @@ fn limited(limits: &Fact<Vec<ClockLimit>>, sample: LoadSample) -> LoadSample {
     }
 }
 
-/// The use of the cores by all but one tree of processes.
+/// Use of the cores by all processes except one tree.
 struct OthersUse {
     root: PathBuf,
-    /// The process at the tree's top.
+    /// The root of the process tree.
     pid: u32,
-    /// The ticks of all, and of the tree.
+    /// Ticks of all processes, and of the tree.
     last: Option<(CpuTimes, u64)>,
 }
 
 impl OthersUse {
-    /// Counts what this process and those that it starts use as its own.
+    /// Excludes this process and its descendants.
     fn than_this_process() -> Self {
         Self::than(std::process::id(), Path::new("/"))
     }
@@ -234,13 +233,13 @@ impl OthersUse {
         }
     }
 
-    /// The fraction of the cores' time that others used since the previous call, 0 to 1.
-    /// Unknown in the first call, and where the system does not tell which processes a
-    /// process has started (Linux does, if built with `CONFIG_PROC_CHILDREN`).
+    /// The fraction of the cores' time that other programs used since the previous call, 0 to 1.
+    /// Unknown in the first call, and if the system does not list a process's children (Linux does,
+    /// if built with `CONFIG_PROC_CHILDREN`).
     ///
-    /// Time is counted in ticks of 10 ms as a rule, so intervals of a second or more are
-    /// better than short ones. What a process used that ended without anybody waiting for
-    /// it counts as others'.
+    /// Time is usually counted in ticks of 10 ms, so intervals of a second or more are better than
+    /// short ones. The use of an ended process that nobody waited for counts as that of other
+    /// programs.
     fn read(&mut self) -> Fact<f64> {
         let now = linux::text(self.root.join("proc/stat"))
             .and_then(|stat| linux::cpu_times(&stat))
@@ -251,20 +250,20 @@ impl OthersUse {
             .into()
     }
 
-    /// Ticks of a process and all below it, with those of children that ended.
+    /// Ticks of a process and its descendants, including ended children.
     fn own_ticks(&self, pid: u32) -> Option<u64> {
         let folder = self.root.join(format!("proc/{pid}"));
         let process = linux::process_stat(&linux::text(folder.join("stat"))?)?;
         let mut sum = process.ticks.saturating_add(process.ticks_of_children);
         for thread in linux::entries(folder.join("task")) {
-            // A thread may end meanwhile; a system without the file has it for none.
+            // A thread may end meanwhile. A system without the file has it for no thread.
             let children = match linux::text(thread.join("children")) {
                 Some(children) => children,
                 None if thread.exists() => return None,
                 None => continue,
             };
             for child in children.split_whitespace() {
-                // A child that is gone is in its parent's sum the next time.
+                // An ended child is included in its parent's sum next time.
                 let child = child.parse().ok().and_then(|child| self.own_ticks(child));
                 sum = sum.saturating_add(child.unwrap_or(0));
             }
@@ -395,7 +394,7 @@ mod tests {
         process(root, 7, [20, 15, 20, 0], "8 ");
         process(root, 8, [60, 0, 0, 0], "");
         assert_eq!(use_of.read(), Fact::Known(0.3));
-        // Own time that the machine has not counted yet is nobody else's.
+        // Own time that the system has not counted yet is not other programs' time.
         machine(root, 1_150, 1_070);
         process(root, 7, [90, 15, 20, 0], "");
         assert_eq!(use_of.read(), Fact::Known(0.0));
@@ -423,7 +422,7 @@ mod tests {
             return;
         };
         let start = Instant::now();
-        // Of 10 ms each, however busy the machine is.
+        // In ticks of 10 ms, however busy the machine is.
         while own(&use_of).is_some_and(|now| now < first + 20) {
             assert!(start.elapsed() < Duration::from_secs(60));
         }

@@ -1,5 +1,5 @@
-//! The commands that measure and run: what the crate `breakeven` does, from a command
-//! line. The rest of this crate reads and judges what they wrote, and builds without them.
+//! The commands that measure and run: the crate `breakeven` as a command line. The rest of this
+//! crate reads and judges the files, and builds without them.
 
 #[cfg(unix)]
 pub(crate) mod ask;
@@ -34,15 +34,15 @@ use crate::tune::TuneArgs;
 pub(crate) enum Command {
     /// Measure the kernels on the CPU and on every GPU
     Profile(ProfileArgs),
-    /// Measure a kernel at many sizes, and find the size from which on a GPU pays
+    /// Measure a kernel at many sizes, and find the size from which a GPU pays
     Sweep(SweepArgs),
     /// Say where a batch of work would run, and why
     Plan(PlanArgs),
     /// Find the fastest launch configurations of the kernels on a device, and keep them
     Tune(TuneArgs),
-    /// List the CPU and the GPUs, and why others are absent
+    /// List the CPU and the GPUs, and why others are unavailable
     Devices(DevicesArgs),
-    /// Watch what the machine does now: load, memory, temperature, power, clocks
+    /// Watch the machine: load, memory, temperature, power, clocks
     Monitor(MonitorArgs),
     /// Say whether this machine is fit to measure on, and what to change
     Doctor(DoctorArgs),
@@ -58,7 +58,7 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     RunGuard {
-        /// The value by which its processes are recognised
+        /// The value that identifies its processes
         run: String,
     },
 }

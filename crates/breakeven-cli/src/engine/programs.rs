@@ -1,4 +1,4 @@
-//! The programs of this user that publish their figures, reading by reading.
+//! Reads the programs of this user that publish their figures.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -10,14 +10,14 @@ use serde::Serialize;
 #[cfg(unix)]
 use super::ask::ask;
 
-/// Latencies are of the batches that ended in so long, where some did.
+/// Window of the latencies: batches that ended in it, if there are any.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// How often a state of the counts is kept for that.
+/// Interval at which the counts are stored for that.
 const KEPT_EVERY: Duration = Duration::from_secs(5);
 
-/// Reads what the programs of this user publish. Rates are those since the previous
-/// reading, and unknown in the first.
+/// Reads the figures that this user's programs publish. Rates are since the previous reading, and
+/// unknown in the first.
 #[derive(Debug)]
 pub(crate) struct Programs {
     #[cfg(unix)]
@@ -29,11 +29,11 @@ pub(crate) struct Programs {
 /// One reading of all programs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct ProgramsReading {
-    /// Those that answered, by process id.
+    /// Programs that answered, by process id.
     pub(crate) programs: Vec<ProgramReading>,
-    /// Those whose figures could not be read.
+    /// Programs whose figures could not be read.
     pub(crate) left_out: Vec<UnreadProgram>,
-    /// Programs that were not asked, since there are so many.
+    /// Programs that were not asked, because there are too many.
     pub(crate) beyond: usize,
 }
 
@@ -46,8 +46,8 @@ pub(crate) struct UnreadProgram {
     pub(crate) why: String,
 }
 
-/// What a program says of itself. Its texts are as it sent them, of bounded length:
-/// whoever prints them escapes what a terminal would obey.
+/// The figures that a program reports. Its texts are unchanged, of bounded length: the caller must
+/// escape terminal control characters.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct ProgramReading {
     /// Its process id.
@@ -58,22 +58,22 @@ pub(crate) struct ProgramReading {
     pub(crate) since_s: f64,
     /// Batches per second since the previous reading.
     pub(crate) batches_per_s: Option<f64>,
-    /// What all its managers did.
+    /// Totals of all its managers.
     pub(crate) stats: ManagerStats,
-    /// How often each device was put into quarantine.
+    /// How often each device was quarantined.
     pub(crate) quarantines: BTreeMap<String, u64>,
-    /// The same per operation, the one with the most batches per second first.
+    /// Totals per operation, the one with the most batches per second first.
     pub(crate) operations: Vec<OperationReading>,
     /// The last decisions, the newest first.
     pub(crate) decisions: Vec<DecisionFigures>,
 }
 
-/// What a program says of one of its operations.
+/// The figures of one operation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct OperationReading {
     /// Its name.
     pub(crate) name: String,
-    /// Batches that ended, those included that failed or were stopped.
+    /// Batches that ended, including failed and stopped ones.
     pub(crate) batches: u64,
     /// Batches that failed or were stopped.
     pub(crate) incomplete: u64,
@@ -81,12 +81,12 @@ pub(crate) struct OperationReading {
     pub(crate) batches_per_s: Option<f64>,
     /// Tasks that each device did; the CPU is `cpu`.
     pub(crate) tasks: BTreeMap<String, u64>,
-    /// Tasks that the CPU did in a GPU's place.
+    /// Tasks that the CPU did instead of a GPU.
     pub(crate) fallback_tasks: u64,
-    /// How often a device was put into quarantine in one of its batches.
+    /// How often a device was quarantined in one of its batches.
     pub(crate) quarantines: u64,
-    /// Times of the batches that were done in the last minute of reading; of all, where
-    /// none was, or it is the first reading.
+    /// Times of the batches that were done in the last minute; of all batches if there were none,
+    /// or in the first reading.
     pub(crate) latency: Option<Quantiles>,
 }
 
@@ -95,11 +95,11 @@ pub(crate) struct OperationReading {
 pub(crate) struct Quantiles {
     /// The median, s.
     pub(crate) p50_s: f64,
-    /// The time that 95 % did not exceed, s.
+    /// The 95th percentile, s.
     pub(crate) p95_s: f64,
-    /// The time that 99 % did not exceed, s.
+    /// The 99th percentile, s.
     pub(crate) p99_s: f64,
-    /// How many batches they are of.
+    /// Number of batches.
     pub(crate) batches: u64,
 }
 
@@ -115,8 +115,8 @@ impl Programs {
         Self { folders, seen }
     }
 
-    /// Asks them all. A quarter of a second at the most, where one does not answer; most
-    /// often less than a millisecond. Removes the sockets of programs that were killed.
+    /// Asks all programs. Takes a quarter of a second at most, if one does not answer; usually less
+    /// than a millisecond. Removes the sockets of programs that were killed.
     pub(crate) fn read(&mut self) -> ProgramsReading {
         let now = Instant::now();
         let (answers, beyond) = ask(&self.folders);
@@ -142,7 +142,7 @@ impl Programs {
     }
 }
 
-/// No program publishes on this system.
+/// This system supports no publishing.
 #[cfg(not(unix))]
 impl Programs {
     pub(crate) fn open() -> Self {
@@ -154,22 +154,22 @@ impl Programs {
     }
 }
 
-/// What a program said before.
+/// The previous answers of a program.
 #[derive(Debug, Default)]
 struct Tracked {
     last: Option<Figures>,
-    /// States of the counts, the oldest first.
+    /// Stored counts, the oldest first.
     kept: VecDeque<(Instant, BTreeMap<String, Latency>)>,
 }
 
 impl Tracked {
     fn take(&mut self, now: Instant, figures: Figures) -> ProgramReading {
-        // It began to publish anew.
+        // The program began to publish again.
         let is_new = |last: &Figures| figures.since_s < last.since_s;
         if self.last.as_ref().is_some_and(is_new) {
             *self = Self::default();
         }
-        // The first of two that are older than the window is not needed.
+        // Of two states older than the window, only the newer is needed.
         let is_old = |(at, _): &(Instant, _)| now.duration_since(*at) >= WINDOW;
         while self.kept.get(1).is_some_and(is_old) {
             self.kept.pop_front();
@@ -236,7 +236,7 @@ impl Tracked {
         })
     }
 
-    /// Keeps this state now and then.
+    /// Stores this state if the interval has passed.
     fn keep(&mut self, now: Instant, figures: &Figures) {
         let is_due = |(at, _): &(Instant, _)| now.duration_since(*at) >= KEPT_EVERY;
         if self.kept.back().is_none_or(is_due) {

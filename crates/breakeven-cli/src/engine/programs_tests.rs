@@ -111,7 +111,7 @@ fn what_is_no_answer_is_left_out_with_the_reason() {
         made.answers(move |_, mut stream| drop(stream.write_all(&bytes)));
         refused(&mut made.programs())
     };
-    let garbage = "what it sends is not what a program of breakeven's sends: ";
+    let garbage = "its answer is not that of a program that uses breakeven: ";
     let half = json(&figures(1))[..20].to_vec();
     let nested = [vec![b'['; 100_000], vec![b']'; 100_000]].concat();
     for bytes in [

@@ -1,5 +1,5 @@
-//! What a worker process is asked and what it answers: one JSON value a line.
-//! Drivers may write to stdout as well; lines that are no message are skipped.
+//! Messages to and from a worker process: one JSON value per line. Drivers may write to stdout too;
+//! lines that are no message are skipped.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,26 +17,26 @@ pub(crate) struct Request {
     pub(crate) cells: Vec<Cell>,
     pub(crate) warmup: u32,
     pub(crate) iterations: u32,
-    /// Time after which a kernel gets no further call, ms, if that is limited.
+    /// Time limit after which a kernel gets no further call, ms.
     pub(crate) limit_ms: Option<u64>,
     pub(crate) device_timeout_s: u32,
-    /// Whose energy is measured beside a kernel's times, if any is.
+    /// Devices whose energy is measured in addition to a kernel's times.
     pub(crate) energy: Counted,
 }
 
-/// One piece of a worker's work: what a failure costs.
+/// A unit of a worker's work; a failure costs one cell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Cell {
-    /// Look at the machine and at its GPUs.
+    /// Detect the machine and its GPUs.
     Detect,
-    /// See how busy it is.
+    /// Measure how busy it is.
     Load,
     /// Measure the clock.
     Clock,
     /// Measure a device's peaks.
     Peak { device: String },
-    /// Measure a piece of work that always takes as long, for its noise.
+    /// Measure a benchmark of constant work, for its noise.
     Noise {
         work: NoiseWork,
         for_ms: u64,
@@ -50,13 +50,13 @@ pub(crate) enum Cell {
     },
     /// Measure a point of a sweep.
     Point(PointCell),
-    /// Execute a kernel's batch by a strategy, again and again.
+    /// Execute a kernel's batch by a strategy, repeatedly.
     Batch(BatchCell),
-    /// Execute a batch for the cost model alone: the profile gets nothing of it.
+    /// Execute a batch for the cost model only; the profile does not get it.
     Lesson(BatchCell),
 }
 
-/// A kernel at one value of what is swept over.
+/// A kernel at one value of the swept quantity.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PointCell {
     pub(crate) kernel: String,
@@ -65,7 +65,7 @@ pub(crate) struct PointCell {
     pub(crate) device: String,
 }
 
-/// The attribute of a point's operation that has the value.
+/// The attribute of a point's operation that has its value.
 pub(crate) const SWEEP_VALUE: &str = "sweep_value";
 
 impl PointCell {
@@ -74,7 +74,7 @@ impl PointCell {
         Workload::at(&self.kernel, self.over, value)
     }
 
-    /// An operation of that workload as the point's.
+    /// Marks an operation of that workload as the point's.
     pub(crate) fn mark(&self, operation: &mut Operation) {
         let value = self.value.into();
         operation.attributes.insert(SWEEP_VALUE.to_owned(), value);
@@ -91,16 +91,16 @@ impl PointCell {
     }
 }
 
-/// A kernel's batch, and by what it is executed.
+/// A kernel's batch, and the strategy that executes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BatchCell {
     pub(crate) kernel: String,
-    /// Of which workload of a sweep a task is an item; none of the kernel's own batch.
+    /// The workload of a sweep whose items are the tasks; none for the kernel's default batch.
     pub(crate) item: Option<(Over, u64)>,
     pub(crate) tasks: usize,
-    /// The strategy as it is printed.
+    /// The strategy as text.
     pub(crate) strategy: String,
-    /// What Auto minimises, as it is printed, and the file of prices.
+    /// Auto's objective as text, and the file of prices.
     pub(crate) objective: String,
     pub(crate) prices: Option<PathBuf>,
     pub(crate) gpus: BatchGpus,
@@ -110,11 +110,11 @@ pub(crate) struct BatchCell {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum BatchGpus {
-    /// Those of these ids.
+    /// The GPUs with these ids.
     These(Vec<String>),
-    /// There is none to use; what a strategy that wants one is told.
+    /// No GPU is usable; a strategy that needs one gets this text.
     Absent(String),
-    /// None is wanted.
+    /// No GPU is requested.
     Unwanted,
 }
 
@@ -130,7 +130,7 @@ impl BatchCell {
         Ok(workload.with_tasks(self.tasks))
     }
 
-    /// The size that a profile has its executions under.
+    /// The size under which a profile has its executions.
     pub(crate) fn size(&self) -> u64 {
         recorded_size(self.tasks)
     }
@@ -143,7 +143,7 @@ impl BatchCell {
         }
     }
 
-    /// The devices that a profile may have its executions under: the CPU, GPUs, or both.
+    /// The devices under which a profile may have its executions: the CPU, GPUs, or both.
     pub(crate) fn devices(&self) -> Vec<String> {
         let all = std::iter::once(Device::CPU).chain(self.gpus().iter().map(String::as_str));
         all.fold(Vec::new(), |some: Vec<String>, device| {
@@ -155,7 +155,7 @@ impl BatchCell {
 }
 
 impl Cell {
-    /// True where a driver is at work, which can hang.
+    /// True if a driver is used, which can hang.
     pub(crate) fn touches_a_driver(&self) -> bool {
         match self {
             Self::Detect | Self::Load => true,
@@ -164,8 +164,8 @@ impl Cell {
         }
     }
 
-    /// The operations that it may measure, as far as they are known beforehand:
-    /// more than one where it is decided meanwhile on which device it runs.
+    /// The operations that it may measure, if known beforehand: several if the device is decided at
+    /// run time.
     pub(crate) fn operations(&self) -> Vec<Operation> {
         let Self::Batch(batch) = self else {
             return self.operation().into_iter().collect();
@@ -208,28 +208,28 @@ impl Cell {
     }
 }
 
-/// What a worker tells, as it happens.
+/// A worker's messages.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Message {
-    /// The cell of that index has begun.
+    /// The cell with this index has begun.
     Begin(usize),
     Hardware(Box<HardwareCapabilities>),
     Load(Box<SystemLoad>),
     Clock(Clock),
     Peak(Box<Peak>),
-    /// An operation that is about to be measured, without samples.
+    /// An operation that will be measured, without samples.
     Operation(Box<Operation>),
-    /// Where kernel times of the cell's device come from.
+    /// The source of kernel times on the cell's device.
     KernelClock(String),
     Event(Event),
     /// A batch was executed.
     Execution(Box<Execution>),
-    /// What the recorder has of the measured executions of the cell's batch until now.
+    /// The recorder's data on the measured executions of the cell's batch so far.
     Recorded(Box<Profile>),
-    /// What a person should know, and which makes nothing fail.
+    /// A note for the user that is no failure.
     Warning(String),
-    /// Whether what was learned outlives the process.
+    /// Whether the cost model's data outlives the process.
     Learned {
         kept: bool,
     },
@@ -248,36 +248,36 @@ impl Message {
     }
 }
 
-/// An execution of a batch, in short.
+/// Summary of an execution of a batch.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Execution {
-    /// Its time is in no statistic.
+    /// Excluded from statistics.
     pub(crate) warm_up: bool,
-    /// Where it ran, as a profile names it.
+    /// Where it ran, by the profile's name of the device.
     pub(crate) device: String,
     pub(crate) ns: u64,
-    /// By what it was decided, in a word.
+    /// What decided, in one word.
     pub(crate) decided_by: String,
-    /// What was decided.
+    /// The decision.
     pub(crate) strategy: String,
     pub(crate) predicted_ns: Option<f64>,
-    /// Why, in a sentence.
+    /// The reason, in a sentence.
     pub(crate) why: String,
-    /// Tasks that GPUs did.
+    /// Tasks that ran on GPUs.
     pub(crate) gpu_tasks: u64,
-    /// Tasks by the device that did them, where there are several GPUs.
+    /// Tasks per device, if there are several GPUs.
     pub(crate) device_tasks: BTreeMap<String, u64>,
-    /// What GPUs failed at, or why they were left out.
+    /// Errors of GPUs, or why they were not used.
     pub(crate) failures: Vec<GpuFailure>,
 }
 
 /// A GPU that failed in an execution.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct GpuFailure {
-    /// Its id; none where there was none to use.
+    /// Its id; none if no GPU was usable.
     pub(crate) device: Option<String>,
-    /// What it reported first.
+    /// The first error that it reported.
     pub(crate) error: Failure,
-    /// Tasks that the CPU did in its place.
+    /// Tasks that the CPU did instead.
     pub(crate) tasks: u64,
 }

@@ -1,4 +1,4 @@
-//! From the messages of worker processes to a profile.
+//! Builds a profile from the messages of worker processes.
 
 use std::path::Path;
 
@@ -15,34 +15,34 @@ use crate::exit::Interrupted;
 
 mod batches;
 
-/// Collects what is measured. Operations are in the order of the cells; a run
-/// is added to an operation when one of its cells begins to be measured.
+/// Collects the measurements. Operations are in the order of the cells; a run is added to an
+/// operation when one of its cells begins.
 #[derive(Default)]
 pub(crate) struct Session {
     pub(crate) profile: Profile,
-    /// What went wrong beside the operations.
+    /// Failures that are not an operation's.
     pub(crate) notes: Vec<String>,
-    /// What makes nothing fail and is to be said.
+    /// Notes that are no failures.
     pub(crate) warnings: Vec<String>,
-    /// Whether what was learned is kept, where something was.
+    /// Whether the cost model's data was saved, if there is any.
     pub(crate) learned: Option<bool>,
     operations: Vec<(Cell, usize)>,
     batches: Batches,
 }
 
-/// This moment, RFC 3339 in UTC.
+/// The current time, RFC 3339 in UTC.
 pub(crate) fn now() -> String {
     let now = jiff::Timestamp::now();
     now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// This program and its version, as the writer of a profile.
+/// This program and its version, the profile's generator.
 pub(crate) fn generator() -> String {
     format!("breakeven {}", env!("CARGO_PKG_VERSION"))
 }
 
-/// What is said where measuring was stopped.
-const INTERRUPTED: Interrupted = Interrupted("interrupted: what was measured until then is above");
+/// Message after an interruption.
+const INTERRUPTED: Interrupted = Interrupted("interrupted: the measurements so far are above");
 
 impl Session {
     pub(crate) fn new(hardware: &HardwareCapabilities) -> Self {
@@ -58,13 +58,13 @@ impl Session {
         }
     }
 
-    /// From now on the process of that number measures, counted from 0.
+    /// Sets the number of the measuring process, from 0.
     pub(crate) fn begin_run(&mut self, run: u32) {
         self.batches.run = run;
     }
 
-    /// Writes what was measured. Where it was stopped before anything was, an earlier file
-    /// stays as it is, and there is something to be said of that.
+    /// Writes the measurements. If nothing was measured before an interruption, an earlier file
+    /// stays unchanged and an error says so.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl Session {
         }
     }
 
-    /// Once, however often it is told.
+    /// Added once, however often it is reported.
     fn warn(&mut self, warning: String) {
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);
@@ -158,8 +158,7 @@ impl Session {
         }
     }
 
-    /// Where the cell's operation stands in the profile; a batch's is that of its last
-    /// execution.
+    /// The cell's operation in the profile; for a batch, that of its last execution.
     fn index(&self, cell: &Cell) -> Option<usize> {
         if let Cell::Batch(_) = cell {
             let last = self.batches.last.as_ref()?;
@@ -170,7 +169,7 @@ impl Session {
         known.map(|(_, index)| *index)
     }
 
-    /// The cell's operation, which is added where there is none.
+    /// The cell's operation, added if it is missing.
     fn operation(&mut self, cell: &Cell, operation: Operation) -> &mut Operation {
         let index = self.index(cell).unwrap_or_else(|| {
             let index = self.profile.operations.len();
@@ -193,12 +192,12 @@ impl Session {
 pub(crate) struct Machine {
     pub(crate) hardware: HardwareCapabilities,
     pub(crate) load: SystemLoad,
-    /// Asking for it ended the process that asked: a driver's library broke.
+    /// Detection crashed the worker: a driver's library failed.
     pub(crate) load_broke: bool,
 }
 
-/// Looks at the machine in a process of its own: a GPU driver that crashes
-/// costs the GPUs, not the program. An interruption is an [`Interrupted`] with `said`.
+/// Detects the machine in a separate process, so that a GPU driver that crashes costs only the
+/// GPUs. An interruption becomes an [`Interrupted`] with `said`.
 pub(crate) fn detect(device_timeout_s: u32, said: &'static str) -> Result<Machine> {
     let request = Request {
         cells: vec![Cell::Detect, Cell::Load],

@@ -1,5 +1,5 @@
-//! Runs worker processes and keeps what they tell: a worker that crashes, hangs
-//! or fails costs the cell that it was at; the rest goes on in a fresh process.
+//! Runs worker processes and collects their messages. A worker that crashes, hangs or fails costs
+//! its current cell; a new worker continues with the next cell.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
@@ -15,34 +15,33 @@ use breakeven::DeviceErrorKind;
 
 use crate::engine::protocol::{Cell, Message, Request};
 
-/// Beyond the library's own time limit, for drivers in which no call returns.
+/// Added to the library's own time limit, for drivers whose calls never return.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// How the work ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// Every cell was done or failed.
+    /// Every cell is done or failed.
     Complete,
-    /// Ctrl-C, or the system asked to stop.
+    /// Ctrl-C, or the system requested termination.
     Interrupted,
 }
 
-/// Peaks are told when all are measured, and an execution when all its launches
-/// are: many waits, each with its own limit.
+/// Peaks are reported once all are measured, and an execution once all its launches are done: many
+/// waits, each with its own limit.
 const WAITS_OF_MANY: u32 = 8;
 
 enum Signal {
     Message(Message),
-    /// The worker's stdout has ended.
+    /// The worker's stdout was closed.
     End,
     Interrupt,
 }
 
-/// Does all cells of a request, handing over each message with its cell's index. A
-/// GPU that hung at a point of a sweep would hang at the others for as long: they
-/// count as failed.
+/// Runs all cells of a request and hands over each message with its cell's index. If a GPU hung at
+/// a point of a sweep, its other points are marked as failed, because each would hang as long.
 pub(crate) fn run(request: &Request, on: &mut dyn FnMut(usize, Message)) -> Result<Ended> {
-    // Indices of the cells that are left.
+    // Indices of the remaining cells.
     let mut left: Vec<usize> = (0..request.cells.len()).collect();
     while !left.is_empty() {
         let cells = left.iter().map(|index| request.cells[*index].clone());
@@ -53,7 +52,7 @@ pub(crate) fn run(request: &Request, on: &mut dyn FnMut(usize, Message)) -> Resu
         let mut worker = match Worker::start(&part) {
             Ok(worker) => worker,
             Err(error) => {
-                // What is left cannot be had; what was measured stays.
+                // The remaining cells cannot run; the measurements stay.
                 for cell in left {
                     on(cell, Message::failed("no worker", format!("{error:#}")));
                 }
@@ -103,15 +102,15 @@ struct Worker {
     child: Child,
     signals: Receiver<Signal>,
     stderr: Option<JoinHandle<()>>,
-    /// What the worker's drivers have written, within bounds.
+    /// Output of the worker's drivers, bounded.
     noise: Arc<Mutex<Vec<u8>>>,
-    /// How much of it was there when the current cell began.
+    /// Its length when the current cell began.
     noise_before: usize,
 }
 
 impl Worker {
     fn start(request: &Request) -> Result<Self> {
-        // Linux starts the very program that runs, though its file was replaced.
+        // Linux starts the running program, even if its file was replaced.
         let program = match cfg!(target_os = "linux") {
             true => PathBuf::from("/proc/self/exe"),
             false => std::env::current_exe().context("cannot find this program's own file")?,
@@ -119,20 +118,20 @@ impl Worker {
         let mut command = Command::new(program);
         command
             .arg("worker")
-            // It records what it was asked to measure, whatever programs may.
+            // The worker records the requested measurements, whatever the environment says.
             .env_remove("BREAKEVEN_RECORD")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        // A group of its own: the terminal's Ctrl-C is for the parent, which
-        // keeps what was measured and then ends the worker.
+        // A separate process group, so that the terminal's Ctrl-C reaches only the parent, which
+        // saves the measurements and then ends the worker.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn().context("cannot start a worker process")?;
         let (sender, signals) = channel();
         let interrupts = sender.clone();
         on_interrupt(move || {
-            // Nobody may listen any more.
+            // The receiver may be gone.
             let _ = interrupts.send(Signal::Interrupt);
         })?;
         let stdout = child.stdout.take().context("the worker has no stdout")?;
@@ -143,7 +142,7 @@ impl Worker {
         let stderr = stderr.map(|stderr| start_thread(move || listen(stderr, &heard)));
         let stderr = stderr.transpose()?;
         let mut stdin = child.stdin.take().context("the worker has no stdin")?;
-        // A worker that is gone already is found out by its silence.
+        // If the worker has ended already, its missing answer shows it.
         let _ = writeln!(stdin, "{}", serde_json::to_string(request)?);
         Ok(Self {
             child,
@@ -199,7 +198,7 @@ impl Worker {
                             Message::failed(DeviceErrorKind::Timeout, message)
                         }
                     };
-                    // Between two cells it is the next one that is missing.
+                    // Between two cells, the next one is missing.
                     let failed = current.unwrap_or(done);
                     on(failed, failure);
                     return Ok(Followed::FailedAt(failed));
@@ -208,7 +207,7 @@ impl Worker {
         }
     }
 
-    /// The next signal, or the time limit that passed. The CPU has none: it
+    /// Waits for the next signal, or reports the time limit that passed. The CPU has no limit: it
     /// does not hang, it is only slow.
     fn next(&self, cell: Option<&Cell>, device_timeout_s: u32) -> Result<Signal, Duration> {
         if !cell.is_some_and(Cell::touches_a_driver) {
@@ -231,14 +230,14 @@ impl Worker {
         let _ = self.child.wait();
     }
 
-    /// How a worker died that did not say so itself.
+    /// Describes how a worker ended that did not say so itself.
     fn crash(&mut self) -> Message {
         let how = match self.child.wait() {
             Ok(status) => died_of(status),
             Err(error) => error.to_string(),
         };
         if let Some(reader) = self.stderr.take() {
-            // Its words count only if they all are here.
+            // The output counts only if all of it has arrived.
             let _ = reader.join();
         }
         let noise = lock(&self.noise);
@@ -276,7 +275,7 @@ fn died_of(status: std::process::ExitStatus) -> String {
     }
 }
 
-/// Keeps the first mebibyte of what is written and drains the rest.
+/// Keeps the first mebibyte of the output and discards the rest.
 fn listen(mut stderr: impl Read, noise: &Mutex<Vec<u8>>) {
     let mut piece = [0; 4096];
     while let Ok(length @ 1..) = stderr.read(&mut piece) {
@@ -303,16 +302,16 @@ fn read_messages(stdout: impl Read, signals: &Sender<Signal>) {
     let _ = signals.send(Signal::End);
 }
 
-/// Set for good by the first Ctrl-C: one that comes while no worker is followed counts too.
+/// Set permanently by the first Ctrl-C, so that one that arrives between workers counts too.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether Ctrl-C (or SIGTERM, SIGHUP) has arrived, from now on.
+/// Whether Ctrl-C (or SIGTERM, SIGHUP) has arrived; installs the handler.
 pub(crate) fn interruption() -> Result<&'static AtomicBool> {
     on_interrupt(|| ())?;
     Ok(&INTERRUPTED)
 }
 
-/// Starts a thread; a system at its limit has no more.
+/// Starts a thread; fails if the system has no more.
 pub(crate) fn start_thread<T: Send + 'static>(
     body: impl FnOnce() -> T + Send + 'static,
 ) -> Result<std::thread::JoinHandle<T>> {
@@ -320,7 +319,7 @@ pub(crate) fn start_thread<T: Send + 'static>(
     thread.context("cannot start a thread")
 }
 
-/// Has Ctrl-C (and SIGTERM, SIGHUP) do this from now on, on a thread of its own.
+/// Runs a function on Ctrl-C (and SIGTERM, SIGHUP), on a separate thread.
 pub(crate) fn on_interrupt(action: impl Fn() + Send + 'static) -> Result<()> {
     type Listener = Box<dyn Fn() + Send>;
     static LISTENER: Mutex<Option<Listener>> = Mutex::new(None);

@@ -1,5 +1,5 @@
-//! The worker process: everything that touches a driver happens here, so that a
-//! driver that crashes, hangs or prints costs one cell of the parent's table.
+//! The worker process: all driver calls happen here, so that a driver that crashes, hangs or prints
+//! costs one cell of the parent's table.
 
 use std::io::{BufRead, Write};
 use std::ops::ControlFlow;
@@ -22,8 +22,8 @@ use crate::exit::Ending;
 mod batches;
 mod devices;
 
-/// A channel to the parent that no driver writes to: stdout under another
-/// number, while what is written to stdout goes where stderr goes.
+/// A channel to the parent that no driver writes to: a duplicate of stdout, while stdout itself is
+/// redirected to stderr.
 #[cfg(unix)]
 pub(crate) fn own_channel<'o>(_: &'o mut dyn Write) -> Result<Box<dyn Write + 'o>> {
     use std::os::fd::AsFd;
@@ -32,18 +32,18 @@ pub(crate) fn own_channel<'o>(_: &'o mut dyn Write) -> Result<Box<dyn Write + 'o
     Ok(Box::new(std::fs::File::from(channel)))
 }
 
-/// Elsewhere a driver's output is told from messages line by line.
+/// On other systems the parent separates a driver's output from messages line by line.
 #[cfg(not(unix))]
 pub(crate) fn own_channel<'o>(out: &'o mut dyn Write) -> Result<Box<dyn Write + 'o>> {
     Ok(Box::new(out))
 }
 
-/// Reads a [`Request`] and answers on `out` until all is done or a cell failed.
+/// Reads a [`Request`] and answers on `out` until all cells are done or one failed.
 pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Ending> {
     let mut line = String::new();
     input.read_line(&mut line)?;
     let request: Request = serde_json::from_str(&line)
-        .context("`breakeven worker` is for `breakeven profile` to start, not for people")?;
+        .context("`breakeven worker` is started by `breakeven profile` and not for direct use")?;
     let mut worker = Worker {
         outbox: Outbox {
             out,
@@ -57,7 +57,7 @@ pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Ending
             at_most: request.limit_ms.map(Duration::from_millis),
         },
         devices: Devices::new(request.device_timeout_s),
-        // Before anything works: what the devices draw while they wait is measured first.
+        // Before any work: the idle power of the devices is measured first.
         energy: match request.energy.is_empty() {
             true => None,
             false => CallMeter::start(&request.energy),
@@ -112,14 +112,14 @@ impl From<Error> for Stopped {
 }
 
 impl Stopped {
-    /// By an error that has no kind.
+    /// Failed with an error that has no kind.
     fn failed(error: &dyn std::error::Error) -> Self {
         let (kind, message) = ("error".to_owned(), error.to_string());
         Self::Cell(Failure { kind, message })
     }
 }
 
-/// Over how long the use of the CPU is counted.
+/// Interval over which the use of the CPU is counted.
 const LOAD_INTERVAL: Duration = Duration::from_millis(250);
 
 struct Worker<'o> {
@@ -136,7 +136,7 @@ impl Worker<'_> {
         let message = match cell {
             Cell::Detect => Message::Hardware(Box::new(HardwareCapabilities::detect())),
             Cell::Load => {
-                // The first sample has no interval to look at.
+                // The first sample has no interval.
                 SystemLoad::sample();
                 std::thread::sleep(LOAD_INTERVAL);
                 Message::Load(Box::new(SystemLoad::sample()))
@@ -179,7 +179,7 @@ impl Worker<'_> {
         Ok(self.outbox.send(&message)?)
     }
 
-    /// Measures a workload, whose operation gets whatever `mark` adds.
+    /// Measures a workload; `mark` adds attributes to its operation.
     fn measure(
         &mut self,
         workload: &Workload,
@@ -208,7 +208,7 @@ impl Worker<'_> {
                 Some(_) => ControlFlow::Break(()),
             }
         };
-        // Broken off only when the parent is gone, which is looked at below.
+        // The measurement stops only if the parent is gone, which is checked below.
         let outcome = match device {
             Device::CPU => {
                 let (iterations, energy) = (self.iterations, self.energy.as_ref());
@@ -228,19 +228,19 @@ impl Worker<'_> {
     }
 }
 
-/// Messages on their way to the parent. The parent's reading competes with a
-/// CPU kernel for the cores, so times of the CPU are handed over in lots.
+/// Messages to the parent. The parent's reading competes with a CPU kernel for the cores, so CPU
+/// times are sent in groups.
 struct Outbox<'o> {
     out: &'o mut dyn Write,
     waiting: Vec<u8>,
     since: Instant,
 }
 
-/// How long a lot may wait.
+/// Longest delay of a group.
 const LOT: Duration = Duration::from_millis(50);
 
 impl Outbox<'_> {
-    /// Hands over at once.
+    /// Sends at once.
     fn send(&mut self, message: &Message) -> Result<()> {
         self.keep(message)?;
         self.out.write_all(&self.waiting)?;
@@ -250,7 +250,7 @@ impl Outbox<'_> {
         Ok(())
     }
 
-    /// Hands over with the next lot.
+    /// Sends with the next group.
     fn post(&mut self, message: &Message) -> Result<()> {
         if self.is_due() {
             return self.send(message);
@@ -258,13 +258,13 @@ impl Outbox<'_> {
         self.keep(message)
     }
 
-    /// True where the next message goes out with all that waits.
+    /// True if the next message is sent with all that wait.
     fn is_due(&self) -> bool {
         self.since.elapsed() > LOT
     }
 
     fn keep(&mut self, message: &Message) -> Result<()> {
-        // Whatever a driver may have left on the line ends here.
+        // Ends a partial line that a driver may have written.
         self.waiting.push(b'\n');
         serde_json::to_writer(&mut self.waiting, message)?;
         self.waiting.push(b'\n');

@@ -1,4 +1,4 @@
-//! `breakeven history`.
+//! Arguments of `breakeven history`.
 
 use std::path::PathBuf;
 
@@ -24,17 +24,16 @@ pub(crate) struct HistoryArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum HistoryCommand {
-    /// Add profiles: those of one commit and machine are the runs of one entry; the first
-    /// one begins the history
+    /// Add profiles: those of one commit and machine become the runs of one entry; the history is
+    /// created if it does not exist
     Add(AddArgs),
     /// List the entries
     List(ListArgs),
     /// Show an operation's values over time, or a summary of all operations
     Show(ShowSeriesArgs),
-    /// Find where the level of an operation changed, and which regressions are still
-    /// there
+    /// Find where the level of an operation changed, and which regressions are still open
     Changes(ChangesArgs),
-    /// Add a note to an entry, or accept what changed there
+    /// Add a note to an entry, or accept its changes
     Annotate(AnnotateArgs),
     /// Remove entries
     Remove(RemoveArgs),
@@ -48,17 +47,17 @@ pub(crate) struct AddArgs {
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// The commit that was measured [default: the profile's revision, else the commit that
-    /// git or the CI system tells]
+    /// The commit that was measured [default: the profile's revision, else the commit that git or
+    /// the CI system reports]
     #[arg(long, value_name = "COMMIT")]
     pub(crate) at: Option<String>,
 
-    /// Its branch, or '' for none [default: as git or the CI system tells]
+    /// Its branch, or '' for none [default: as git or the CI system reports]
     #[arg(long, value_name = "NAME")]
     pub(crate) branch: Option<String>,
 
-    /// When the commit was made, as in 2026-03-01T12:00:00Z: the series' order [default: as
-    /// git tells, else when the profile was measured]
+    /// When the commit was made, as in 2026-03-01T12:00:00Z; series are in this order [default: as
+    /// git reports, else when the profile was measured]
     #[arg(long, value_name = "TIME")]
     pub(crate) date: Option<String>,
 
@@ -66,22 +65,21 @@ pub(crate) struct AddArgs {
     pub(crate) input: InputArgs,
 }
 
-/// The series to look at.
+/// The selected series.
 #[derive(Debug, Args)]
 pub(crate) struct BranchArgs {
-    /// The branch to look at; '' is that of detached checkouts [default: the one with the
-    /// most entries]
+    /// The branch to use; '' means detached checkouts [default: the branch with the most entries]
     #[arg(long, value_name = "NAME", conflicts_with = "all_branches")]
     pub(crate) branch: Option<String>,
 
-    /// Look at the entries of all branches as one series
+    /// Use the entries of all branches as one series
     #[arg(long)]
     pub(crate) all_branches: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Only the entries of this branch; '' is that of detached checkouts
+    /// Only the entries of this branch; '' means detached checkouts
     #[arg(long, value_name = "NAME")]
     pub(crate) branch: Option<String>,
 
@@ -108,11 +106,11 @@ pub(crate) struct ShowSeriesArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SensitivityArgs {
-    /// Least change of a level that counts, as in 5% or 0.05
+    /// Smallest change of a level that counts, as in 5% or 0.05
     #[arg(long, value_name = "FRACTION", default_value = "5%", value_parser = part)]
     pub(crate) threshold: f64,
 
-    /// Factor from which the newest one or two values alone are an alert
+    /// Slowdown factor from which the newest one or two values alone cause an alert
     #[arg(long, value_name = "FACTOR", default_value = "1.5", value_parser = factor)]
     pub(crate) factor: f64,
 }
@@ -122,7 +120,7 @@ pub(crate) struct ChangesArgs {
     /// Only this operation
     pub(crate) operation: Option<String>,
 
-    /// Only alerts: regressions that are still there and not accepted
+    /// Only alerts: regressions that are still open and not accepted
     #[arg(long)]
     pub(crate) open: bool,
 
@@ -141,18 +139,18 @@ pub(crate) struct ChangesArgs {
     pub(crate) format: crate::values::PageFormat,
 }
 
-/// The entry that is meant.
+/// The selected entry.
 #[derive(Debug, Args)]
 pub(crate) struct EntryArgs {
     /// The entry's number
     #[arg(required_unless_present_any = ["at", "all"], conflicts_with = "at", value_parser = number)]
     pub(crate) entry: Option<i64>,
 
-    /// The commit of the entry instead; its beginning is enough
+    /// The commit of the entry instead; a prefix is enough
     #[arg(long, value_name = "COMMIT")]
     pub(crate) at: Option<String>,
 
-    /// Every entry of that commit, if it has several
+    /// Every entry of that commit, if there are several
     #[arg(long, requires = "at")]
     pub(crate) all: bool,
 }
@@ -166,7 +164,7 @@ pub(crate) struct AnnotateArgs {
     /// The note, one line
     pub(crate) text: String,
 
-    /// Accept the regressions that began there: they are no longer alerts
+    /// Accept the regressions that began there, so that they are no longer alerts
     #[arg(long)]
     pub(crate) accept: bool,
 }
@@ -183,24 +181,24 @@ pub(crate) struct ExportSeriesArgs {
     #[arg(long, requires = "output", conflicts_with = "format")]
     pub(crate) entry: Option<i64>,
 
-    /// Format of the values: a line or an object for each operation and entry
+    /// Format of the values: a line or an object per operation and entry
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: SeriesFormat,
 
     #[command(flatten)]
     pub(crate) branch: BranchArgs,
 
-    /// File to write; it is replaced in one step [default: the standard output]
+    /// File to write; it is replaced in one step [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SeriesFormat {
-    /// A line for each value
+    /// A line per value
     #[default]
     Csv,
-    /// An object for each series
+    /// An object per series
     Json,
 }
 

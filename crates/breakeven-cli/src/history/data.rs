@@ -1,4 +1,4 @@
-//! A history for programs: JSON of series and changes, values as CSV.
+//! Writes a history as JSON (series and changes) and CSV (values).
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::found::{Between, Found};
 use crate::print::document;
 
-/// Series and changes for programs.
+/// Series and changes as JSON.
 #[derive(Serialize)]
 pub(super) struct Json<'l> {
     series: Vec<JsonSeries<'l>>,
@@ -55,7 +55,7 @@ pub(super) struct JsonChange<'l> {
     between: Option<&'l Between>,
 }
 
-/// What `changes` lists.
+/// The output of `changes`.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum JsonItem<'l> {
@@ -136,7 +136,7 @@ pub(super) fn json<'l>(found: &'l Found<'l>) -> Json<'l> {
     }
 }
 
-/// All values, an object for each series.
+/// All values, an object per series.
 pub(crate) fn values_json(loaded: &Loaded, out: &mut dyn Write) -> Result<()> {
     let series: Vec<_> = (loaded.series.iter())
         .map(|series| json_series(loaded, series))
@@ -144,7 +144,7 @@ pub(crate) fn values_json(loaded: &Loaded, out: &mut dyn Write) -> Result<()> {
     document(&series, out)
 }
 
-/// All values, a line each.
+/// All values, one per line.
 pub(crate) fn values_csv(loaded: &Loaded, out: &mut dyn Write) -> Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record([

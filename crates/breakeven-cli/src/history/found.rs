@@ -1,26 +1,26 @@
-//! Series and what changed in them, before it is laid out.
+//! Series and their changes, before they are laid out.
 
 use breakeven_history::{Change, Failed, Loaded, Series};
 use serde::Serialize;
 
-/// Series and what changed in them.
+/// Series and their changes.
 pub(crate) struct Found<'l> {
     pub(crate) loaded: &'l Loaded,
     pub(crate) changes: Vec<Change>,
-    /// What failed in the newest entries, if it was looked up.
+    /// Failures in the newest entries, if they were looked up.
     pub(crate) failed: Vec<Failed>,
-    /// What lies between, for each change, where it was looked up.
+    /// The commits and differences behind each change, if they were looked up.
     pub(crate) between: Vec<Between>,
 }
 
-/// What lies between two values.
+/// The commits and differences between two values.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Between {
     /// Commits with their subjects, newest first.
     pub(crate) commits: Vec<String>,
-    /// How many more commits there are.
+    /// Number of further commits.
     pub(crate) more: usize,
-    /// What of the machine or the build changed as well.
+    /// Differences of the machine or the build.
     pub(crate) environment: Vec<String>,
 }
 

@@ -1,18 +1,18 @@
-//! What git and CI systems tell of the commit that was measured.
+//! Asks git and CI systems for the measured commit.
 
 use std::env;
 use std::process::{Command, Stdio};
 
-/// Commits that are named between two values.
+/// Most commits that are listed between two values.
 const MOST_COMMITS: usize = 20;
 
-/// The commit that is checked out, as CI systems tell it, else git.
+/// The commit that is checked out, as the CI system reports it, else git.
 pub(crate) fn commit() -> Option<String> {
     from_environment(&["GITHUB_SHA", "CI_COMMIT_SHA", "GIT_COMMIT"])
         .or_else(|| git(&["rev-parse", "HEAD"]))
 }
 
-/// Its branch; of a pull request the one that is to be merged.
+/// Its branch; for a pull request, the branch to be merged.
 pub(crate) fn branch() -> Option<String> {
     let names = [
         "GITHUB_HEAD_REF",
@@ -34,8 +34,8 @@ pub(crate) fn time(commit: &str) -> Option<String> {
     ])
 }
 
-/// The commits after one up to and with another, newest first, each in a line with its
-/// subject; and how many more there are.
+/// The commits after one up to and including another, newest first, one line each with its subject;
+/// and how many more there are.
 pub(crate) fn between(old: &str, new: &str) -> Option<(Vec<String>, usize)> {
     let range = format!("{old}..{new}");
     let text = git(&["log", "--format=%h %s", "--end-of-options", &range])?;
@@ -50,7 +50,7 @@ fn from_environment(names: &[&str]) -> Option<String> {
     values.find(|value| !value.is_empty())
 }
 
-/// What git prints; none where there is no git, no repository or no such commit.
+/// Output of git; none without git, without a repository, or without such a commit.
 fn git(arguments: &[&str]) -> Option<String> {
     let ran = Command::new("git")
         .args(arguments)

@@ -1,4 +1,4 @@
-//! `breakeven history`: what was measured over time.
+//! `breakeven history`: measurements over time.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -45,13 +45,13 @@ pub(crate) fn run(args: &HistoryArgs, out: &mut dyn Write, err: &mut dyn Write) 
     }
 }
 
-/// Says what was done. It is done even if nobody is left to tell.
+/// Prints what was done. A closed output does not undo it.
 fn done(out: &mut dyn Write, text: &str) -> Result<Ending> {
     unless_closed(writeln!(out, "{}", clean(text)).map_err(Into::into))?;
     Ok(Ending::Done)
 }
 
-/// Says what was done to each entry.
+/// Prints what was done to each entry.
 fn each(out: &mut dyn Write, done_to: &str, entries: &[Entry]) -> Result<Ending> {
     for entry in entries {
         done(out, &format!("{done_to} {}", print::named(entry)))?;
@@ -59,7 +59,7 @@ fn each(out: &mut dyn Write, done_to: &str, entries: &[Entry]) -> Result<Ending>
     Ok(Ending::Done)
 }
 
-/// The entries that are meant: one, unless all of a commit are asked for.
+/// The selected entries: one, unless all of a commit are requested.
 fn named(history: &History, args: &EntryArgs) -> Result<Vec<Entry>> {
     let mut entries = history.entries(&Branches::All)?;
     let commit = args.at.as_deref().filter(|commit| !commit.is_empty());
@@ -80,7 +80,7 @@ fn named(history: &History, args: &EntryArgs) -> Result<Vec<Entry>> {
 
 fn add(path: &Path, args: &AddArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     distinct(&args.files)?;
-    // All are read before the first is added: a file that cannot be read adds nothing.
+    // All files are read before the first is added: one that cannot be read adds nothing.
     let mut input = Input::new(&args.input, err);
     let mut additions: Vec<(String, At, Profile)> = Vec::new();
     for file in &args.files {
@@ -122,19 +122,19 @@ fn add(path: &Path, args: &AddArgs, out: &mut dyn Write, err: &mut dyn Write) ->
                 let count = profile.operations.len();
                 format!("{file}: added as entry {entry}{of}, {count} operation(s)")
             }
-            Added::Known(entry) => format!("{file}: is there already as entry {entry}"),
+            Added::Known(entry) => format!("{file}: is already in the history, as entry {entry}"),
         };
         done(out, &text)?;
     }
     Ok(Ending::Done)
 }
 
-/// The branch of that name; an empty one is that of detached checkouts.
+/// The branch of that name; an empty name means detached checkouts.
 fn branch(name: &str) -> Branches {
     Branches::Of(Some(name.to_owned()).filter(|name| !name.is_empty()))
 }
 
-/// The entries and series that are looked at; an error if there are none.
+/// The selected entries and series; an error if there are none.
 fn load(history: &History, args: &BranchArgs) -> Result<Loaded> {
     let branches = match (&args.branch, args.all_branches) {
         (Some(name), _) => branch(name),
@@ -209,7 +209,7 @@ fn changes(path: &Path, args: &ChangesArgs, out: &mut dyn Write) -> Result<Endin
     changes.retain(|change| change.is_alert() || !args.open);
     let mut found = Found::new(&loaded, changes);
     found.failed = failed;
-    // What changed many operations lies between the same two entries.
+    // Changes of several operations may have the same two entries.
     let mut known: HashMap<(usize, usize), Between> = HashMap::new();
     for change in &found.changes {
         let ends = (change.before.entry, change.after.entry);
@@ -227,7 +227,8 @@ fn changes(path: &Path, args: &ChangesArgs, out: &mut dyn Write) -> Result<Endin
     }))
 }
 
-/// What lies between the last value of the old level and the first of the new one.
+/// The commits and differences between the last value of the old level and the first of the new
+/// one.
 fn between(history: &History, loaded: &Loaded, change: &Change) -> Result<Between> {
     let (old, new) = (loaded.entry(&change.before), loaded.entry(&change.after));
     let commits = match (&old.commit, &new.commit) {
@@ -241,7 +242,7 @@ fn between(history: &History, loaded: &Loaded, change: &Change) -> Result<Betwee
     Ok(Between {
         commits,
         more,
-        // A revision is the commit, which is told already.
+        // The revision is the commit, which is shown already.
         environment: (differences.into_iter())
             .filter(|each| each.part != breakeven_profile::profile::Part::Revision)
             .map(|each| format!("{}: {} → {}", each.part, each.first, each.second))

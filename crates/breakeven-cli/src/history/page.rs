@@ -1,4 +1,4 @@
-//! A history for people and for programs.
+//! Prints a history as a page.
 
 use std::io::Write;
 
@@ -13,16 +13,16 @@ pub(crate) use crate::history::found::{Between, Found};
 use crate::print::page_or_document;
 use crate::values::PageFormat;
 
-/// Characters of a commit that are shown.
+/// Shown characters of a commit.
 const COMMIT: usize = 10;
 
-/// Columns of a series' picture.
+/// Columns of a series' bar chart.
 const PICTURE: usize = 72;
 
-/// Points of a series that are listed, the newest.
+/// Most listed points of a series, the newest.
 const LISTED: usize = 30;
 
-/// A commit in short, else the time.
+/// The abbreviated commit, else the time.
 fn name(entry: &Entry) -> String {
     match &entry.commit {
         Some(commit) => commit.chars().take(COMMIT).collect(),
@@ -90,7 +90,7 @@ fn entries_page(entries: &[Entry]) -> Page {
     page
 }
 
-/// All series, a row each.
+/// All series, one per row.
 pub(crate) fn overview(found: &Found<'_>, format: PageFormat, out: &mut dyn Write) -> Result<()> {
     page_or_document(format, || overview_page(found), || json(found), out)
 }
@@ -225,7 +225,7 @@ fn picture(points: &[Point]) -> Vec<String> {
     ]
 }
 
-/// What changed, alerts first.
+/// The changes, alerts first.
 pub(crate) fn changes(found: &Found<'_>, format: PageFormat, out: &mut dyn Write) -> Result<()> {
     page_or_document(format, || changes_page(found), || json(found).changes, out)
 }
@@ -337,7 +337,7 @@ fn sentence(change: &Change) -> String {
     format!("{}{interval}{state}", sized(change))
 }
 
-/// What became of a change, in words.
+/// Status of a change, in words.
 pub(crate) fn state(change: &Change) -> &'static str {
     match change.state {
         ChangeState::Open => "still there",

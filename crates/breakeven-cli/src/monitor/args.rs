@@ -1,4 +1,4 @@
-//! What may be typed behind `breakeven monitor`.
+//! Arguments of `breakeven monitor`.
 
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -21,13 +21,13 @@ pub(crate) struct MonitorArgs {
     #[arg(long, value_enum, default_value_t, requires = "once")]
     pub(crate) format: crate::values::TableFormat,
 
-    /// Show this program in full: it publishes its figures if it uses breakeven and has
-    /// BREAKEVEN_MONITOR=1 in its environment
+    /// Show this program in full. It must use breakeven and have BREAKEVEN_MONITOR=1 in its
+    /// environment
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "serve")]
     pub(crate) attach: Option<u32>,
 
-    /// Serve the figures as OpenMetrics at http://ADDRESS/metrics, for Prometheus. A port
-    /// alone is one of 127.0.0.1
+    /// Serve the figures as OpenMetrics at http://ADDRESS/metrics, for Prometheus. A port alone
+    /// means one of 127.0.0.1
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -41,7 +41,7 @@ pub(crate) struct MonitorArgs {
     #[command(flatten)]
     pub(crate) record: RecordArgs,
 
-    /// The command during which the load is recorded
+    /// The command to record the load of
     #[arg(last = true, value_name = "CMD", requires = "record")]
     pub(crate) command: Vec<OsString>,
 }
@@ -62,17 +62,16 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct RecordArgs {
-    /// Write the load to a profile file, until Ctrl-C, for --duration, or while the command
-    /// behind -- runs
+    /// Write the load to a profile file, until Ctrl-C, for --duration, or while the command after
+    /// -- runs
     #[arg(long, value_name = "FILE", conflicts_with_all = ["once", "serve"])]
     pub(crate) record: Option<PathBuf>,
 
-    /// Record for so long, as in 30s; with a command at most so long
+    /// Record for this long, as in 30s; with a command, at most this long
     #[arg(long, value_name = "TIME", requires = "record", value_parser = duration)]
     pub(crate) duration: Option<Duration>,
 
-    /// The profile that the command writes, or another tool's file: it is put into the
-    /// recorded file, with the load
+    /// The profile or other tool's file that the command writes: it is added to the recorded file
     #[arg(long, value_name = "FILE", requires_all = ["record", "command"])]
     pub(crate) profile: Option<PathBuf>,
 }

@@ -1,26 +1,26 @@
-//! A process that is waited for within a limit: then it is asked to end, and then killed.
+//! A process with a time limit, after which it is asked to end, and then killed.
 
 use std::process::{self, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-/// How often it is looked whether it has ended.
+/// How often to check whether it has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// How long it may take to end by itself where Ctrl-C at the terminal reached it too.
+/// Time to end by itself after Ctrl-C at the terminal reached it too.
 const BY_ITSELF: Duration = Duration::from_secs(1);
 
-/// How long it may take to end after it was asked to.
+/// Time to end after it was asked to.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How it ended.
+/// How the process ended.
 #[derive(Debug)]
 pub(super) enum Ended {
     Exit(ExitStatus),
-    /// It was ended after its limit.
+    /// It was ended at its limit.
     TimedOut,
-    /// It ended, or was ended, because this program is to end.
+    /// It ended, or was ended, because this program ends.
     Interrupted,
 }
 
@@ -28,12 +28,12 @@ pub(super) enum Ended {
 pub(super) struct Child(process::Child);
 
 impl Child {
-    /// Starts it as a part of what runs at the terminal.
+    /// Starts it in the foreground of the terminal.
     pub(super) fn start(command: &mut Command) -> io::Result<Self> {
         command.spawn().map(Self)
     }
 
-    /// Waits for its end, and ends it after the limit, or when this is set.
+    /// Waits for its end, and ends it at the limit or when `stop` is set.
     pub(super) fn wait(
         &mut self,
         limit: Option<Duration>,
@@ -86,7 +86,7 @@ impl Child {
         self.send(rustix::process::Signal::KILL);
     }
 
-    /// Sends it to the process; one that has ended needs none.
+    /// Sends a signal to the process, unless it has ended.
     #[cfg(unix)]
     fn send(&self, signal: rustix::process::Signal) {
         use rustix::process::{Pid, kill_process};
@@ -95,7 +95,7 @@ impl Child {
         }
     }
 
-    /// There is no asking here.
+    /// This system cannot ask a process to end.
     #[cfg(not(unix))]
     fn ask_to_end(&mut self) {
         self.kill();

@@ -1,4 +1,4 @@
-//! `breakeven monitor`: what the machine does now, and the programs that publish.
+//! `breakeven monitor`: shows the machine's load, and the programs that publish.
 
 pub(crate) mod args;
 mod child;

@@ -1,4 +1,4 @@
-//! `breakeven monitor --record`: the machine's load as a profile file, over a time or while
+//! `breakeven monitor --record`: writes the machine's load to a profile file, over a time or while
 //! a command runs.
 
 use std::ffi::OsString;
@@ -24,11 +24,11 @@ use crate::exit::{Ending, Interrupted};
 use crate::input::Input;
 use crate::monitor::args::MonitorArgs;
 
-/// Samples of a device at most: a day at one reading per second becomes samples of some
-/// four minutes, and a file stays below 100 KB per device.
+/// Most samples per device: a day at one reading per second becomes samples of some four minutes,
+/// and a file stays below 100 KB per device.
 const MOST_SAMPLES: usize = 512;
 
-/// How often it is looked whether something has ended.
+/// How often to check whether the recording has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 pub(super) fn run(args: &MonitorArgs, path: &Path, err: &mut dyn Write) -> Result<Ending> {
@@ -60,7 +60,7 @@ pub(super) fn run(args: &MonitorArgs, path: &Path, err: &mut dyn Write) -> Resul
     let written = keep(profile, record, path, err)?;
     Ok(match ended {
         Ended::Interrupted if written => {
-            return Err(Interrupted("interrupted: what was recorded until then is written").into());
+            return Err(Interrupted("interrupted: the recording so far is written").into());
         }
         Ended::Interrupted => {
             let said = "interrupted before anything was recorded: no file is written";
@@ -71,14 +71,14 @@ pub(super) fn run(args: &MonitorArgs, path: &Path, err: &mut dyn Write) -> Resul
             Ending::Judged(Outcome::Failed)
         }
         _ if !written => bail!(
-            "no sensor told anything within that time: no file is written; record for longer \
+            "no sensor reported anything within that time: no file is written; record for longer \
              than an interval"
         ),
         _ => Ending::Done,
     })
 }
 
-/// Writes the file, if there is something to write.
+/// Writes the file, if there is anything to write.
 fn keep(
     mut profile: Profile,
     record: Option<LoadRecord>,
@@ -107,7 +107,7 @@ fn keep(
     }
     profile.load.push(record);
     file::write(&profile, path)?;
-    // Nobody may be left to tell.
+    // The reader of stderr may be gone.
     let _ = writeln!(err, "{said}");
     Ok(true)
 }
@@ -125,7 +125,7 @@ fn wait(limit: Option<Duration>, interrupted: &AtomicBool) -> Ended {
     }
 }
 
-/// Runs the command to its end, or to that of the time.
+/// Runs the command to its end, or to the time limit.
 fn attend(
     command: &[OsString],
     limit: Option<Duration>,

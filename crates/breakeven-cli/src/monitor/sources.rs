@@ -1,4 +1,4 @@
-//! What is read for a view: the sensors, and the programs that publish.
+//! The sources of a view: the sensors, and the programs that publish.
 
 use std::fs;
 
@@ -28,7 +28,7 @@ pub(super) enum AttachError {
     )]
     NotPublished {
         pid: u32,
-        /// Its name in parentheses, where the system tells it.
+        /// Its name in parentheses, if the system reports it.
         name: String,
         publish: Vec<u32>,
     },
@@ -49,7 +49,7 @@ impl Sources {
         })
     }
 
-    /// All sensors, who uses the GPUs, and the programs.
+    /// All sensors, the GPUs' users, and the programs.
     pub(super) fn read(&mut self) -> (Reading, ProgramsReading) {
         let mut reading = self.sensors.read();
         self.sensors.add_processes(&mut reading);
@@ -95,7 +95,7 @@ fn is_there(_pid: u32) -> bool {
     true
 }
 
-/// The programs that do publish.
+/// The programs that publish.
 fn others(publish: &[u32]) -> String {
     let pids: Vec<String> = publish.iter().map(u32::to_string).collect();
     match pids.is_empty() {

@@ -17,21 +17,21 @@ use crate::engine::supervisor::interruption;
 use crate::exit::Ending;
 use crate::monitor::page::Load;
 
-/// The longest wait for a key: a signal is noticed within it.
+/// Longest wait for a key, and so for noticing a signal.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Smaller than this nothing can be read.
+/// Smallest readable size.
 const LEAST: (u16, u16) = (40, 8);
 
-/// What the user chose.
+/// The user's choices.
 #[derive(Debug, Default)]
 pub(crate) struct Choices {
     paused: bool,
-    /// The first line that is shown.
+    /// First visible line.
     top: usize,
 }
 
-/// What a key asks for.
+/// The action of a key.
 #[derive(Debug, PartialEq, Eq)]
 enum Wish {
     End,
@@ -42,7 +42,7 @@ pub(super) fn run(sources: &mut Sources, mut load: Load) -> Result<Ending> {
     if !(stdout().is_terminal() && stdin().is_terminal()) {
         bail!("the live view needs a terminal; `breakeven monitor --once` prints one view");
     }
-    // In a terminal of this kind Ctrl-C is a key; a signal is somebody else's.
+    // In this terminal mode Ctrl-C is a key; a signal comes from another process.
     let ended = interruption()?;
     #[cfg(unix)]
     crate::engine::supervisor::start_thread(end_with_the_terminal)?;
@@ -53,8 +53,8 @@ pub(super) fn run(sources: &mut Sources, mut load: Load) -> Result<Ending> {
     Ok(Ending::Done)
 }
 
-/// Ends the process once its terminal is gone: crossterm reads the end of such a terminal
-/// again and again, and comes back from that no more.
+/// Ends the process when its terminal is gone: otherwise crossterm would read the end of the
+/// terminal forever.
 #[cfg(unix)]
 fn end_with_the_terminal() {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -67,7 +67,7 @@ fn end_with_the_terminal() {
         match poll(&mut terminal, look_every.as_ref()) {
             Ok(0) | Err(Errno::INTR) => {}
             Ok(_) if terminal[0].revents().contains(PollFlags::HUP) => std::process::exit(130),
-            // A system that cannot watch a terminal says so at once, again and again.
+            // A system that cannot watch a terminal returns at once, repeatedly.
             Ok(_) | Err(_) => return,
         }
     }
@@ -80,7 +80,7 @@ fn show(
     ended: &AtomicBool,
 ) -> Result<()> {
     let mut choices = Choices::default();
-    // The first rates need a reading before.
+    // The first rates need an earlier reading.
     let (reading, programs) = sources.read();
     load.take(reading, programs);
     let mut due = Instant::now() + load.interval.min(Duration::from_millis(250));
@@ -96,7 +96,7 @@ fn show(
             continue;
         }
         if Instant::now() >= due {
-            // The figures go on being read, so that rates stay those of an interval.
+            // Reading continues, so that rates stay those of one interval.
             let (reading, programs) = sources.read();
             if !choices.paused {
                 load.take(reading, programs);
@@ -128,7 +128,7 @@ impl Choices {
     }
 }
 
-/// Draws the view into whatever room there is.
+/// Draws the view into the available room.
 pub(crate) fn draw(load: &Load, choices: &mut Choices, frame: &mut Frame<'_>) {
     let area = frame.area();
     if area.width < LEAST.0 || area.height < LEAST.1 {

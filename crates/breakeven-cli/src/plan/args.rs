@@ -1,4 +1,4 @@
-//! `breakeven plan`.
+//! Arguments of `breakeven plan`.
 
 use std::path::PathBuf;
 
@@ -13,8 +13,8 @@ pub(crate) struct PlanArgs {
     #[arg(required_unless_present_any = ["forget", "chain"])]
     pub(crate) tasks: Option<usize>,
 
-    /// Decide where each kernel of a chain should run; each works on the output of the
-    /// one before. The tasks are the chain's items [default: 1]
+    /// Decide where each kernel of a chain should run; each works on the output of the kernel
+    /// before. The tasks are the chain's items [default: 1]
     #[arg(long, value_name = "KERNEL,…", value_delimiter = ',')]
     #[arg(conflicts_with_all = ["task_bytes", "operation", "task_time", "heuristics", "forget"])]
     pub(crate) chain: Vec<String>,
@@ -24,7 +24,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "N", requires = "chain", value_parser = tasks)]
     pub(crate) size: Option<usize>,
 
-    /// Run the chain here first, to measure its stages on every device
+    /// Run the chain here first, and measure its stages on every device
     #[arg(long, requires = "chain", conflicts_with = "hardware")]
     pub(crate) measure: bool,
 
@@ -46,12 +46,11 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) operation: Option<String>,
 
-    /// Time of one task on one core, as in 800us; other times follow from the machine's
-    /// rates
+    /// Time of one task on one core, as in 800us; other times are derived from the machine's rates
     #[arg(long, value_name = "T", value_parser = time)]
     pub(crate) task_time: Option<f64>,
 
-    /// Decide for the machine that this file describes
+    /// Decide for the machine described in this file
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) hardware: Option<PathBuf>,
 
@@ -63,8 +62,8 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "FILE.toml|hybrid-first")]
     pub(crate) heuristics: Option<PathBuf>,
 
-    /// What to minimise: time, energy, cost, or deadline:TIME[,energy|cost], the least of
-    /// that within the time, as in deadline:200ms,cost
+    /// What to minimise: time, energy, cost, or deadline:TIME[,energy|cost], which minimises energy
+    /// or cost within the time, as in deadline:200ms,cost
     #[arg(
         long,
         value_name = "OBJECTIVE",
@@ -77,12 +76,12 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "FILE.toml", conflicts_with = "chain")]
     pub(crate) prices: Option<PathBuf>,
 
-    /// GPUs to consider: gpu (every one, software GPUs too), or ids with commas between them
-    /// [default: every GPU that is not software]
+    /// GPUs to consider: gpu (every one, software GPUs too), or ids separated by commas [default:
+    /// every GPU that is not software]
     #[arg(long, alias = "devices", value_name = "DEVICES")]
     pub(crate) device: Option<String>,
 
-    /// Forget the measurements of the operation; without --tasks do nothing else
+    /// Delete the measurements of the operation; without --tasks do nothing else
     #[arg(long, requires = "operation")]
     pub(crate) forget: bool,
 
@@ -100,7 +99,7 @@ fn tasks(text: &str) -> Result<usize, String> {
         })
 }
 
-/// Any number; the workload checks whether it is in range.
+/// Any number; the workload checks the range.
 fn number(text: &str) -> Result<f64, String> {
     text.parse()
         .map_err(|_| "give a number, as in 0.5".to_owned())

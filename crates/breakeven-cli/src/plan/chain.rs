@@ -45,7 +45,7 @@ pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
                 .filter(|stage| stage.times.iter().all(Option::is_none));
             let missing: Vec<&str> = missing.map(|stage| stage.name.as_str()).collect();
             format!(
-                "no time is known of {} on {name}; --measure runs the chain on this machine",
+                "the time of {} on {name} is unknown; --measure runs the chain on this machine",
                 missing.join(", ")
             )
         })?;
@@ -70,7 +70,8 @@ pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
     }
     if let Some((name, described)) = &elsewhere {
         let there = here.on(described, machine.cores);
-        let note = "the stages' times there follow from those on this CPU and from the rates of \
+        let note = "the stages' times there are derived from those on this CPU and from the \
+            rates of \
                     the description";
         let mut all = vec![note.to_owned()];
         all.extend(described.gpus.iter().filter_map(super::unknown_rates));
@@ -80,7 +81,7 @@ pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
     Ok(Ending::Done)
 }
 
-/// True where a form of the chain with neighbours in one was measured to be faster.
+/// True if a fused form of the chain was measured to be faster.
 fn is_faster(fused: &ChainCosts, separate: &ChainCosts) -> bool {
     let [Some(fused), Some(separate)] = [fused, separate].map(ChainCosts::place) else {
         return false;
@@ -89,11 +90,11 @@ fn is_faster(fused: &ChainCosts, separate: &ChainCosts) -> bool {
     is_measured && fused.predicted_ns < separate.predicted_ns
 }
 
-const GUESSED: &str = "a heuristic time follows from the peaks of its device, which a stage may \
-                       miss by far; --measure runs the chain here";
+const GUESSED: &str = "a heuristic time is derived from the peaks of its device, and a stage may \
+    be far slower; --measure runs the chain here";
 
-const NO_GPU: &str = "there is no GPU to use here; `breakeven devices` says why, and \
-                      `--device gpu` takes a software GPU too";
+const NO_GPU: &str = "there is no GPU to use here; `breakeven devices` says why, and `--device \
+    gpu` also selects a software GPU";
 
 fn of_chain(costs: &Costs, stages: &Stages, inputs: &[&[usize]], machine: &Machine) -> ChainCosts {
     let names: Vec<&str> = machine.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
@@ -114,12 +115,12 @@ fn of_chain(costs: &Costs, stages: &Stages, inputs: &[&[usize]], machine: &Machi
     costs.of_chain(stages, inputs, &names, machine.cores, has_form)
 }
 
-/// Runs the chain until every device was measured, and keeps what was learned.
+/// Runs the chain until every device is measured, and saves the measurements.
 #[cfg(feature = "gpu")]
 fn measure(chained: &Chained, machine: &Machine, costs: &Arc<Costs>) -> Result<()> {
     use breakeven::execute::{RayonCpu, StrategyManager};
 
-    /// Runs for each device: three that are kept, and one for compilation.
+    /// Runs per device: three that count, and one for compilation.
     const RUNS: usize = 4;
 
     let cpu = Arc::new(RayonCpu::current());

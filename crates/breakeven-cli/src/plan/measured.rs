@@ -1,4 +1,4 @@
-//! What was measured of an operation on this machine.
+//! Measurements of an operation on this machine.
 
 use std::io::Write;
 use std::time::SystemTime;
@@ -8,18 +8,18 @@ use breakeven::plan::{GpuSpec, Machine, OperationCosts};
 use breakeven::{Costs, WorkloadProfile};
 use breakeven_profile::unit;
 
-/// The cost model, and the operation that is asked for.
+/// The cost model, and the selected operation.
 pub(super) struct Measured {
     operation: String,
     costs: Costs,
 }
 
 impl Measured {
-    /// Opens this user's model; one that cannot be read is a warning.
+    /// Opens this user's model; an unreadable one gives a warning.
     pub(super) fn open(operation: &str, err: &mut dyn Write) -> Self {
         let (costs, warning) = Costs::open_default();
         if let Some(warning) = warning {
-            // Nobody may be left to tell.
+            // The reader of stderr may be gone.
             let _ = writeln!(err, "warning: {warning}");
         }
         Self {
@@ -28,27 +28,27 @@ impl Measured {
         }
     }
 
-    /// Forgets the operation, in the file too. What came of it, in a sentence.
+    /// Deletes the operation's measurements, in the file too. Returns a sentence about the result.
     pub(super) fn forget(&self) -> Result<String> {
         let known = !self.costs.sizes(&self.operation).is_empty();
         self.costs.forget(&self.operation, SystemTime::now());
         self.costs.save()?;
         Ok(match known {
-            true => format!("what was measured of {:?} is forgotten", self.operation),
-            false => format!("nothing was known of {:?}", self.operation),
+            true => format!("the measurements of {:?} are deleted", self.operation),
+            false => format!("there are no measurements of {:?}", self.operation),
         })
     }
 
-    /// The size of task that was measured, where it is one, and not the workload's.
+    /// The measured size of a task, if there is exactly one and it is not the workload's.
     pub(super) fn only_size(&self, workload: &WorkloadProfile) -> Option<usize> {
         let sizes = self.costs.sizes(&self.operation);
         let [size] = sizes[..] else { return None };
-        // The workload's tasks are of that size: sizes are powers of two.
+        // The workload's tasks have that size: sizes are powers of two.
         let is_same = workload.memory_per_task.checked_ilog2() == size.checked_ilog2();
         (!is_same).then_some(size)
     }
 
-    /// GPUs of the operation that no driver knows: [`Costs::slots`].
+    /// Slots of the operation that no driver knows: [`Costs::slots`].
     pub(super) fn slots(&self) -> Vec<GpuSpec> {
         self.costs.slots(&self.operation)
     }
@@ -62,7 +62,7 @@ impl Measured {
         let gpus: Vec<&str> = machine.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
         let (operation, memory) = (&self.operation, workload.memory_per_task);
         let mut costs = self.costs.lookup(operation, memory, &gpus, machine.cores);
-        // A slot of `breakeven run` starts a process for as many inputs as it was given before.
+        // A slot of `breakeven run` starts one process for as many inputs as before.
         for (known, gpu) in costs.gpus.iter_mut().zip(&gpus) {
             if let Some(cost) = known.cost.as_mut().filter(|_| gpu.starts_with("gpu:")) {
                 cost.per_task_ns += cost.fixed_ns / cost.most.max(1) as f64;
@@ -72,7 +72,7 @@ impl Measured {
         costs
     }
 
-    /// That nothing is known, and of which sizes something is.
+    /// Says that nothing is known, and of which sizes something is.
     pub(super) fn nothing_known(&self, workload: &WorkloadProfile) -> String {
         let sizes = self.costs.sizes(&self.operation);
         if sizes.is_empty() {
@@ -88,22 +88,22 @@ impl Measured {
         )
     }
 
-    /// That nothing is known of it on that GPU.
+    /// Says that nothing is known of the operation on that GPU.
     pub(super) fn not_on(&self, gpu: &str) -> String {
         let operation = &self.operation;
-        format!("{operation:?} was not measured on {gpu}, which has no part in the times")
+        format!("{operation:?} was not measured on {gpu}, whose time is not included")
     }
 
-    /// Time of a task on one worker of this machine, ns, by which a described machine is
-    /// judged; and what is to be said of that.
+    /// Time of a task on one core of this machine, ns, which is assumed for a described machine;
+    /// and a note that says so.
     pub(super) fn task_time(&self, workload: &WorkloadProfile) -> (Option<f64>, String) {
         let (operation, memory) = (&self.operation, workload.memory_per_task);
         let known = self.costs.lookup(operation, memory, &[""; 0], 1);
         let time = known.cpu.map(|cpu| cpu.per_task_ns).filter(|ns| *ns > 0.0);
         let note = time.map(unit::time).map(|time| {
             format!(
-                "a task of {operation:?} takes {time} on a core of this machine, and is taken to \
-                 do so there"
+                "a task of {operation:?} takes {time} on a core of this machine, and is assumed \
+                 to do so there"
             )
         });
         (time, note.unwrap_or_else(|| self.nothing_known(workload)))

@@ -1,5 +1,4 @@
-//! `breakeven plan`: where a batch would run, here or on a machine that was
-//! described, and why.
+//! `breakeven plan`: shows where a batch would run, here or on a described machine, and why.
 
 use std::io::Write;
 use std::path::Path;
@@ -25,10 +24,10 @@ mod chain;
 mod measured;
 pub(crate) mod page;
 
-/// The name of the preset that splits where no stage decides.
+/// The preset that splits if no stage decides.
 const HYBRID_FIRST: &str = "hybrid-first";
 
-/// Seconds after which a driver that does not answer counts as hung.
+/// Seconds after which an unresponsive driver counts as hung.
 pub(super) const TIMEOUT_S: u32 = 60;
 
 pub(crate) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
@@ -78,7 +77,7 @@ pub(crate) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
     Ok(Ending::Done)
 }
 
-/// This machine, with the GPUs that are to be decided about.
+/// This machine, with the GPUs to consider.
 pub(super) fn this_machine(found: &session::Machine, device: Option<&str>) -> Result<Machine> {
     let mut machine = as_planned(&found.hardware, Some(&found.load));
     let gpus = devices::gpus(device, &found.hardware)?.into_iter();
@@ -86,24 +85,24 @@ pub(super) fn this_machine(found: &session::Machine, device: Option<&str>) -> Re
     Ok(machine)
 }
 
-/// Opens one of those GPUs.
+/// Opens one of these GPUs.
 #[cfg(feature = "gpu")]
 pub(super) fn open(gpu: &GpuSpec) -> Result<breakeven::gpu::Gpu> {
     Ok(breakeven::gpu::Gpu::open(&gpu.name.parse()?)?)
 }
 
-/// What is asked, whichever the machine.
+/// The question, for either machine.
 struct Question {
     workload: WorkloadProfile,
     heuristics: ProfilingHeuristics,
     objective: Objective,
     prices: Option<Prices>,
-    /// The strategy that the operator ordered.
+    /// The strategy that the operator set.
     ordered: Option<ExecutionStrategy>,
     /// Time of a task on one core, ns.
     task_time_ns: Option<f64>,
     measured: Option<Measured>,
-    /// What was taken for granted.
+    /// The assumptions.
     notes: Vec<String>,
 }
 
@@ -143,7 +142,7 @@ impl Question {
         })
     }
 
-    /// This machine with what its devices draw, where the objective counts energy.
+    /// This machine, with the power of its devices if the objective needs it.
     fn with_power(&self, mut machine: Machine, hardware: &HardwareCapabilities) -> Result<Machine> {
         let counts = self.objective.resource() == Some(Resource::Energy);
         if !counts || machine.gpus.is_empty() {
@@ -164,7 +163,7 @@ impl Question {
         Ok(machine)
     }
 
-    /// The decision for a machine, with what was not known of it.
+    /// The decision for a machine, with what was unknown.
     fn answer(&self, name: String, machine: Machine, is_here: bool) -> Result<Plan> {
         let (workload, heuristics) = (&self.workload, &self.heuristics);
         let mut notes = self.notes.clone();
@@ -201,7 +200,7 @@ impl Question {
         })
     }
 
-    /// What is known of the costs on a machine: measured, else by its rates.
+    /// The costs on a machine: measured, else derived from its rates.
     fn costs(
         &self,
         machine: &Machine,
@@ -250,7 +249,7 @@ impl Question {
     }
 }
 
-/// What is missing for a time on a GPU.
+/// The figures that an estimate for a GPU lacks.
 fn unknown_rates(gpu: &GpuSpec) -> Option<String> {
     let (launch, transfer) = (gpu.launch.is_known(), gpu.transfer_bytes_per_s.is_known());
     let missing = match (launch, transfer) {
@@ -258,14 +257,14 @@ fn unknown_rates(gpu: &GpuSpec) -> Option<String> {
             "its rate over that of a core (`speedup`) is not known: there is no estimate of its time"
         }
         (true, true) => return None,
-        (false, true) => "`launch` is not known and counts as nothing",
-        (true, false) => "`transfer` is not known and counts as nothing",
-        (false, false) => "`launch` and `transfer` are not known and count as nothing",
+        (false, true) => "`launch` is not known and counts as zero",
+        (true, false) => "`transfer` is not known and counts as zero",
+        (false, false) => "`launch` and `transfer` are not known and count as zero",
     };
     Some(format!("{}: {missing}", gpu.name))
 }
 
-/// The machine that a file describes, with the file's name.
+/// The machine described in a file, with the file's name.
 fn described(path: &Path) -> Result<(String, Machine)> {
     let name = path.display().to_string();
     let text = read(path, "the description of a machine")?;

@@ -1,4 +1,4 @@
-//! `breakeven profile`.
+//! Arguments of `breakeven profile`.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -14,19 +14,19 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "NAME", value_parser = kernel)]
     pub(crate) kernel: Vec<&'static str>,
 
-    /// Devices to measure: cpu, gpu (every GPU), all, or ids, with commas between them. With
-    /// --strategy the GPUs to use beside the CPU; all is then every one that is not software
+    /// Devices to measure: cpu, gpu (every GPU), all, or ids separated by commas. With --strategy,
+    /// the GPUs to use in addition to the CPU; all then means every one that is not software
     #[arg(long, alias = "devices", value_name = "DEVICES", default_value = "all")]
     pub(crate) device: String,
 
-    /// Run each kernel's batch by a strategy instead, and print the decision with its
-    /// reason, what ran where and what fell back: auto, cpu-only, gpu-only or
-    /// hybrid:GPU/CPU in percent, as in hybrid:60/40
+    /// Run each kernel's batch by a strategy instead, and print the decision with its reason, what
+    /// ran where, and what fell back: auto, cpu-only, gpu-only or hybrid:GPU/CPU in percent, as in
+    /// hybrid:60/40
     #[arg(long, value_name = "STRATEGY", value_parser = parsed::<ExecutionStrategy>)]
     pub(crate) strategy: Option<ExecutionStrategy>,
 
-    /// What --strategy auto minimises: time, energy, cost, or deadline:TIME[,energy|cost],
-    /// the least of that within the time, as in deadline:200ms,cost
+    /// What --strategy auto minimises: time, energy, cost, or deadline:TIME[,energy|cost], which
+    /// minimises energy or cost within the time, as in deadline:200ms,cost
     #[arg(
         long,
         value_name = "OBJECTIVE",
@@ -54,8 +54,7 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "N", default_value = "3")]
     pub(crate) warmup: u32,
 
-    /// Runs, each in a fresh process; two or more also measure the differences
-    /// between runs
+    /// Runs, each in a fresh process; two or more also measure the differences between runs
     #[arg(long, value_name = "N", default_value = "1", value_parser = one_or_more::<NonZeroU32>)]
     pub(crate) runs: NonZeroU32,
 
@@ -63,7 +62,7 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "N", default_value = "1", value_parser = one_or_more::<NonZeroUsize>)]
     pub(crate) scale: NonZeroUsize,
 
-    /// Budgets for means and memory; one that is exceeded makes the exit code 1
+    /// Budgets for means and memory; exceeding one makes the exit code 1
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) budget: Option<PathBuf>,
 
@@ -75,12 +74,12 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 
-    /// Record the machine's load meanwhile into the profile: use, temperature, power, clocks
+    /// Record the machine's load in the profile: use, temperature, power, clocks
     #[arg(long)]
     pub(crate) record_load: bool,
 
-    /// Measure the energy of calls and batches too: where counters tell it (auto), in any
-    /// case, with an error where they do not (always, or without a value), or never
+    /// Measure the energy of calls and batches: if counters are available (auto), always, with an
+    /// error if they are not (always, or without a value), or never
     #[arg(long, value_enum, value_name = "WHEN", num_args = 0..=1, require_equals = true)]
     #[arg(default_value_t, default_missing_value = "always")]
     pub(crate) energy: EnergyWhen,
@@ -89,18 +88,18 @@ pub(crate) struct ProfileArgs {
     #[arg(long)]
     pub(crate) with_host: bool,
 
-    /// Time after which a GPU that does not answer counts as hung, whole seconds
+    /// Time after which an unresponsive GPU counts as hung, whole seconds
     #[arg(long, value_name = "TIME", default_value = "120s", value_parser = crate::values::seconds)]
     pub(crate) device_timeout: NonZeroU32,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EnergyWhen {
-    /// Where counters tell it
+    /// If counters are available
     #[default]
     Auto,
-    /// In any case: an error says what is missing
+    /// Always: an error says what is missing
     Always,
-    /// Not at all
+    /// Never
     Never,
 }

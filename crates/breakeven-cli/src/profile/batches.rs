@@ -52,7 +52,7 @@ pub(super) fn batch_cells(
     kernels(args).into_iter().map(cell).collect()
 }
 
-/// Fails unless what the objective counts is told of the CPU and of each GPU.
+/// Fails unless the objective's resource is known for the CPU and for each GPU.
 fn check_objective(
     objective: Objective,
     gpus: &[String],
@@ -79,7 +79,7 @@ fn check_objective(
     Ok(())
 }
 
-/// What is asked for after the operator was heard, who comes before Auto.
+/// The requested strategy, unless the operator sets one, which has priority over Auto.
 fn ordered(strategy: ExecutionStrategy) -> Result<ExecutionStrategy> {
     match strategy {
         ExecutionStrategy::Auto => Ok(ordered_strategy().transpose()?.unwrap_or_default()),
@@ -87,8 +87,8 @@ fn ordered(strategy: ExecutionStrategy) -> Result<ExecutionStrategy> {
     }
 }
 
-/// The GPUs that the strategy gets. Auto gets a software GPU only where it was asked for:
-/// it is the CPU again.
+/// The GPUs that the strategy may use. Auto uses a software GPU only on request, because it runs on
+/// the CPU.
 fn gpus(
     asked: &str,
     strategy: ExecutionStrategy,
@@ -98,11 +98,10 @@ fn gpus(
     let wants_gpu = !without.contains(&strategy);
     let mut gpus = match asked {
         Device::CPU if wants_gpu => bail!(
-            "--strategy {strategy} wants a GPU, and --device cpu leaves it none; leave one of \
-             them out"
+            "--strategy {strategy} needs a GPU, and --device cpu excludes all; remove one of them"
         ),
         Device::CPU => Vec::new(),
-        // One that is not there is refused.
+        // A missing GPU is an error.
         asked => devices::gpus(Some(asked), hardware)?,
     };
     if gpus.is_empty() && wants_gpu {
@@ -129,7 +128,7 @@ fn nothing_there(hardware: &HardwareCapabilities) -> String {
     }
 }
 
-/// What is to be said of the strategy beside what was executed.
+/// Remarks on the strategy besides the executions.
 pub(super) fn remarks(
     args: &ProfileArgs,
     cells: &[Cell],
@@ -137,21 +136,21 @@ pub(super) fn remarks(
     session: &Session,
 ) -> Vec<String> {
     let mut remarks = Vec::new();
-    // What the operator orders is not Auto's to decide.
+    // What the operator sets is not Auto's to decide.
     let decided = args.strategy.and_then(|strategy| ordered(strategy).ok());
     let (auto, asked) = (decided == Some(ExecutionStrategy::Auto), &args.device);
     let of = |cell: &Cell| match cell {
         Cell::Batch(batch) => batch.gpus().to_vec(),
         _ => Vec::new(),
     };
-    // All cells have the same.
+    // All cells have the same GPUs.
     let gpus = cells.first().map(of).unwrap_or_default();
     if auto && gpus.is_empty() && asked == "all" {
         let mut gpus = hardware.gpus.iter();
         let software = gpus.find(|gpu| gpu.kind == GpuKind::Software);
         remarks.push(match software {
             Some(gpu) => format!(
-                "Auto leaves {} alone; --device gpu lets it decide about it",
+                "Auto does not use {}; --device gpu lets it",
                 Device::label(gpu.id.as_str(), true),
             ),
             None => "without a GPU there is nothing to decide, and nothing was learned".to_owned(),
@@ -165,12 +164,14 @@ pub(super) fn remarks(
                 false => format!(" --device {}", gpus.join(",")),
             };
             remarks.push(format!(
-                "the cost model has learned from these executions: the next --strategy auto \
-                 decides by it, and `breakeven plan --tasks N --operation NAME{device}` shows it"
+                "the cost model has learned from these executions: the next --strategy auto uses \
+                 it, and `breakeven plan --tasks N --operation NAME{device}` shows it"
             ));
         }
         Some(false) => remarks.push(
-            "the cost model was in memory only: the next --strategy auto begins anew".to_owned(),
+            "the cost model was in memory only: the next --strategy auto starts without \
+             it"
+            .to_owned(),
         ),
         None => {}
     }

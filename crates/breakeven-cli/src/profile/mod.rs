@@ -27,7 +27,7 @@ pub(crate) mod args;
 mod batches;
 
 pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
-    // All that can be wrong with what was typed, before anything is measured.
+    // Checks the arguments before anything is measured.
     let limits = crate::input::limits(args.budget.as_deref())?;
     if let Some(path) = &args.output {
         file::check_writable(path)?;
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
     let machine = detect(timeout_s, "interrupted: nothing was measured yet")?;
     let hardware = &machine.hardware;
     let (devices, kernels) = match args.strategy {
-        // Batches are measured on no device's own, so no device's peaks are of use.
+        // A batch is measured on no single device, so peaks are not needed.
         Some(strategy) => (Vec::new(), batches::batch_cells(args, strategy, &machine)?),
         None => {
             let devices = devices(&args.device, hardware)?;
@@ -72,17 +72,16 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
     let ended = ended?;
     session.profile.interrupted = ended == Ended::Interrupted;
 
-    // The file first: what was measured must not hang on a closed terminal, nor
-    // the tables on a full disk.
+    // The file is written first: measurements must not wait for a blocked terminal, nor the tables
+    // for a full disk.
     let written = session.keep(args.output.as_deref());
     let peaks = &session.profile.evidence.peaks;
     if !peaks.is_empty() {
-        // Without them an operator's first batch is decided by the rule; they are in the
-        // profile as well.
+        // Without them an operator's first batch is decided by the rule; the profile has them too.
         let _ = Costs::open_default().0.keep_peaks(peaks);
     }
     for warning in &session.warnings {
-        // Nobody may be left to tell.
+        // The reader of stderr may be gone.
         let _ = writeln!(err, "warning: {warning}");
     }
     let remarks = batches::remarks(args, &kernels, hardware, &session);
@@ -103,7 +102,7 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
     }
 }
 
-/// Whose energy is measured. Fails where it was asked for and is not told.
+/// Devices whose energy is measured. Fails if it was requested and no counter reports it.
 fn energy(args: &ProfileArgs, devices: &[String], machine: &Machine) -> Result<Counted> {
     let counted = counted(devices, &machine.hardware, !machine.load_broke);
     match args.energy {
@@ -133,7 +132,7 @@ fn energy(args: &ProfileArgs, devices: &[String], machine: &Machine) -> Result<C
     Ok(counted)
 }
 
-/// True where an operation or something beside the operations failed.
+/// True if an operation or anything else failed.
 fn has_failures(report: &Report) -> bool {
     let mut rows = report.overview.rows.iter();
     !report.notes.is_empty() || rows.any(|row| row.failure.is_some())
@@ -149,12 +148,11 @@ impl From<&AbsentBackend> for Absent {
     }
 }
 
-/// Time between two readings of the load, and the samples of a device that are kept: some
-/// kilobytes.
+/// Time between two readings of the load, and most samples per device: a few kilobytes.
 const LOAD_EVERY: Duration = Duration::from_millis(250);
 const LOAD_SAMPLES: usize = 64;
 
-/// Budgets of what is not going to be measured would hold nothing.
+/// Refuses budgets of operations that will not be measured.
 fn check_budgets(limits: &Limits, cells: &[Cell]) -> Result<()> {
     let measured: Vec<Operation> = cells.iter().flat_map(Cell::operations).collect();
     let idle: Vec<String> = limits
@@ -168,7 +166,7 @@ fn check_budgets(limits: &Limits, cells: &[Cell]) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "budget of {}: its operation is not among those to be measured; leave it out of the file, \
+        "budget of {}: its operation will not be measured; remove it from the file, \
          or change --kernel, --device or --scale",
         idle.join(", ")
     )
@@ -192,20 +190,20 @@ fn kernel_cells(args: &ProfileArgs, devices: &[String], machine: &Machine) -> Re
     Ok(cells)
 }
 
-/// The kernels that were asked for, in the suite's order.
+/// The requested kernels, in the suite's order.
 fn kernels(args: &ProfileArgs) -> Vec<&'static str> {
     let is_asked = |name: &&str| args.kernel.is_empty() || args.kernel.contains(name);
     NAMES.into_iter().filter(is_asked).collect()
 }
 
-/// Memory that there is to measure in, bytes, as far as it is known.
+/// Available memory for measurements, bytes, if known.
 pub(super) fn memory(machine: &Machine) -> Option<u64> {
     let available = machine.load.available_memory_bytes.get();
     let usable = machine.hardware.usable_memory_bytes.get();
     [available, usable].into_iter().flatten().min()
 }
 
-/// Work in words, and the memory that it takes.
+/// A workload in words, and the memory that it needs.
 pub(super) struct Work {
     text: String,
     bytes: u64,
@@ -223,7 +221,7 @@ impl Work {
     }
 }
 
-/// Fails where the work does not fit, given the option that makes it larger.
+/// Fails if the workload does not fit, and names the option that makes it larger.
 fn check_memory(work: &Work, memory: Option<u64>, (option, asked): (&str, usize)) -> Result<()> {
     check_fits(work, memory, |memory| {
         let largest = u128::from(memory) * asked as u128 / u128::from(work.bytes);
@@ -231,7 +229,7 @@ fn check_memory(work: &Work, memory: Option<u64>, (option, asked): (&str, usize)
     })
 }
 
-/// Fails where the work does not fit. `what_fits` says what would fit so much memory.
+/// Fails if the workload does not fit. `what_fits` says what would fit into that much memory.
 pub(super) fn check_fits(
     Work { text, bytes }: &Work,
     memory: Option<u64>,
@@ -245,7 +243,7 @@ pub(super) fn check_fits(
     bail!("{text} would take {bytes} of memory, and there are {memory}{hint}")
 }
 
-/// Runs every process that was asked for.
+/// Runs all requested processes.
 fn measure(
     args: &ProfileArgs,
     energy: &Counted,
@@ -290,7 +288,7 @@ fn measure(
 }
 
 pub(super) fn progress(steps: u64) -> ProgressBar {
-    // Hidden where stderr is no terminal.
+    // Hidden if stderr is no terminal.
     let target = ProgressDrawTarget::stderr_with_hz(4);
     let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}");
     ProgressBar::with_draw_target(Some(steps), target)

@@ -1,4 +1,4 @@
-//! How the operations of a profile developed, as the page takes it.
+//! How the operations of a profile developed, in the form that the page needs.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -10,10 +10,10 @@ use breakeven_report::{HistoryChange, HistoryPoint, HistorySeries};
 
 use crate::history::page::state;
 
-/// Values on a page, of all series together: a browser draws them, and a mail carries them.
+/// Most values on a page, over all series: browsers and mail must cope with them.
 const MOST_POINTS: usize = 20_000;
 
-/// Values of a series that are shown in any case, the newest.
+/// Values of a series that are always shown, the newest.
 const LEAST_POINTS: usize = 20;
 
 /// The series of the profile's operations, those with alerts first.
@@ -35,7 +35,7 @@ pub(super) fn series(path: &Path, profile: &Profile) -> Result<Vec<HistorySeries
     Ok(all.into_iter().map(|(_, series)| series).collect())
 }
 
-/// The newest values of a series, with the changes among them.
+/// The newest values of a series, with their changes.
 fn shown(loaded: &Loaded, series: &Series, found: &[&Change], most: usize) -> HistorySeries {
     let from = series.points.len().saturating_sub(most);
     let point = |point| {

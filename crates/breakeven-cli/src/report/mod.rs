@@ -22,15 +22,15 @@ mod history;
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Profile files, or files of other tools; the runs of several are put together
+    /// Profile files, or files of other tools; the runs of several files are merged
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Profiles to compare against, their runs put together; the page then has verdicts
+    /// Profiles to compare against, with their runs merged; the page then has verdicts
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) baseline: Vec<PathBuf>,
 
-    /// A history (`breakeven history`): how the operations developed, and what changed when
+    /// A history (`breakeven history`): how the operations developed, what changed and when
     #[arg(long, value_name = "FILE")]
     pub(crate) history: Option<PathBuf>,
 
@@ -111,11 +111,11 @@ pub(crate) fn run(args: &ReportArgs, err: &mut dyn Write) -> Result<Ending> {
             .with_context(|| format!("{path} cannot be written"))
     })?;
     tell_unmatched(&report, err);
-    // Showing a failure is no failure; budgets are held by whoever is given them.
+    // Showing a failure is no failure; budgets count only if the user gave them.
     Ok(Ending::Judged(report.budgets))
 }
 
-/// The names of the files; where they are is nobody else's business.
+/// The names of the files, without their private paths.
 fn names(paths: &[PathBuf]) -> Vec<PathBuf> {
     let names = paths.iter().filter_map(|path| path.file_name());
     names.map(PathBuf::from).collect()

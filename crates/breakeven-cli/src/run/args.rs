@@ -1,4 +1,4 @@
-//! `breakeven run`.
+//! Arguments of `breakeven run`.
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -19,15 +19,15 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<OsString>,
 
-    /// The command of a job on the CPU; a shell runs it only if it is written for one
+    /// The command of a job on the CPU; no shell runs it unless the command names one
     #[arg(long, value_name = "CMD")]
     pub(crate) cpu: OsString,
 
-    /// The command of a job on a GPU; where it fails, the CPU's runs
+    /// The command of a job on a GPU; if it fails, the CPU's command runs
     #[arg(long, value_name = "CMD")]
     pub(crate) gpu: Option<OsString>,
 
-    /// Read inputs from a file, one a line; - is stdin
+    /// Read inputs from a file, one per line; - is stdin
     #[arg(short = 'a', long, value_name = "FILE", conflicts_with = "inputs")]
     pub(crate) arg_file: Option<PathBuf>,
 
@@ -35,34 +35,34 @@ pub(crate) struct RunArgs {
     #[arg(short = '0', long, conflicts_with = "inputs")]
     pub(crate) null: bool,
 
-    /// Which command runs: auto, cpu-only, gpu-only or hybrid:GPU/CPU in percent
+    /// Which command to run: auto, cpu-only, gpu-only or hybrid:GPU/CPU in percent
     #[arg(long, value_name = "STRATEGY", default_value = "auto")]
     #[arg(value_parser = crate::values::parsed::<ExecutionStrategy>)]
     pub(crate) strategy: ExecutionStrategy,
 
-    /// CPU jobs at once [default: usable cores]
+    /// Concurrent CPU jobs [default: usable cores]
     #[arg(short, long, value_name = "N", value_parser = crate::values::one_or_more::<NonZeroUsize>)]
     pub(crate) jobs: Option<NonZeroUsize>,
 
-    /// GPU jobs at once; slot k has device k [default: the GPUs that are here, at least 1]
+    /// Concurrent GPU jobs; slot k has device k [default: the number of GPUs, at least 1]
     #[arg(long, value_name = "N", value_parser = crate::values::one_or_more::<NonZeroUsize>)]
     #[arg(requires = "gpu")]
     pub(crate) gpu_slots: Option<NonZeroUsize>,
 
-    /// Largest number of inputs of one GPU command, in which the word with {} is repeated
+    /// Most inputs of one GPU command, in which the word with {} is repeated
     #[arg(long, value_name = "N", default_value = "1", requires = "gpu")]
     #[arg(value_parser = crate::values::one_or_more::<NonZeroUsize>)]
     pub(crate) gpu_batch: NonZeroUsize,
 
-    /// Print what jobs write in the order of their inputs
+    /// Print the output of jobs in the order of their inputs
     #[arg(short, long)]
     pub(crate) keep_order: bool,
 
-    /// End a command that takes longer, as in 2s: its job has failed, a GPU's goes to the CPU
+    /// End a command that takes longer, as in 2s: its job has failed; a GPU's job goes to the CPU
     #[arg(long, value_name = "T", value_parser = positive_time)]
     pub(crate) timeout: Option<Duration>,
 
-    /// Run a CPU command that fails again, up to N times
+    /// Retry a failed CPU command up to N times
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) retries: u32,
 
@@ -70,7 +70,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) halt: HaltArg,
 
-    /// Add a line for each job that has ended to this file, in GNU parallel's format
+    /// Append a line for each finished job to this file, in GNU parallel's format
     #[arg(long, value_name = "FILE")]
     pub(crate) joblog: Option<PathBuf>,
 
@@ -78,11 +78,11 @@ pub(crate) struct RunArgs {
     #[arg(long, requires = "joblog")]
     pub(crate) resume: bool,
 
-    /// Skip the jobs that the joblog has as done, and run again those that failed
+    /// Skip the jobs that succeeded according to the joblog, and repeat the failed ones
     #[arg(long, requires = "joblog", conflicts_with = "resume")]
     pub(crate) resume_failed: bool,
 
-    /// Print the commands, ready for a shell, and run none
+    /// Print the commands, quoted for a shell, without running them
     #[arg(long)]
     pub(crate) dry_run: bool,
 
@@ -90,11 +90,11 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) progress: bool,
 
-    /// Print nothing but what jobs print and what fails
+    /// Print only the output of jobs and failures
     #[arg(long)]
     pub(crate) quiet: bool,
 
-    /// Print what was decided, and why
+    /// Print the decisions and their reasons
     #[arg(long)]
     pub(crate) explain: bool,
 
@@ -110,12 +110,12 @@ pub(crate) struct RunArgs {
 /// What to do when a job has failed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HaltArg {
-    /// Go on with the other jobs
+    /// Continue with the other jobs
     #[default]
     Never,
     /// Start no further job
     Soon,
-    /// Start no further job, and end those that run
+    /// Start no further job, and end the running ones
     Now,
 }
 

@@ -18,7 +18,7 @@ use super::process::{Ended, How};
 use super::running::lock;
 use super::window::{Slot, Ticket};
 
-/// Exit codes of a shell that cannot run a command: it must not, or it is not there.
+/// A shell's exit codes for a command that cannot run: not executable, or not found.
 const NOT_RUN: [i32; 2] = [126, 127];
 
 /// A GPU slot.
@@ -27,16 +27,16 @@ pub(super) struct GpuSlot {
     slot: usize,
     spec: GpuSpec,
     most: usize,
-    /// Whose command runs: of windows that overlap, one waits for the other's.
+    /// Whose command runs: if windows overlap, one waits for the other.
     turn: Arc<Mutex<()>>,
 }
 
 impl GpuSlot {
-    /// A slot whose commands take at most so many inputs.
+    /// A slot with at most `most` inputs per command.
     pub(super) fn new(jobs: Arc<Jobs>, slot: usize, most: usize) -> Self {
         let mut spec = GpuSpec::named(Device::Gpu(slot).to_string());
         if most == 1 {
-            // What a process costs is a part of every task then.
+            // The cost of a process is then divided over its tasks.
             spec.launch = Fact::Known(Duration::ZERO);
         }
         Self {
@@ -49,10 +49,10 @@ impl GpuSlot {
     }
 }
 
-/// What is known of a launch.
+/// State of a launch.
 #[derive(Debug, Default)]
 struct State {
-    /// The group of its process, once that has started.
+    /// The group of its process, once started.
     group: Option<Pid>,
     /// Nobody waits for it any more.
     is_given_up: bool,
@@ -60,7 +60,7 @@ struct State {
     waker: Option<Waker>,
 }
 
-/// A process that runs for a GPU, or will when its turn comes.
+/// A process that runs for a GPU, or waits for its turn.
 pub(super) struct Launch {
     jobs: Arc<Jobs>,
     state: Arc<(Mutex<State>, Condvar)>,
@@ -127,7 +127,7 @@ impl GpuExecutor<Ticket, ()> for GpuSlot {
     }
 }
 
-/// A GPU's command failed: the CPU's runs in its place.
+/// A GPU's command failed: the CPU's command runs instead.
 fn failed(jobs: &Jobs, slots: &[Arc<Slot>], ended: &Ended) -> DeviceError {
     let how = &ended.how;
     let said = ended.stderr.last_line();
@@ -138,8 +138,7 @@ fn failed(jobs: &Jobs, slots: &[Arc<Slot>], ended: &Ended) -> DeviceError {
         How::TooLong => DeviceErrorKind::Refused,
         How::NotStarted(_) => DeviceErrorKind::Unavailable { until: None },
         How::Exit(code) if NOT_RUN.contains(code) => DeviceErrorKind::Unavailable { until: None },
-        // One input that takes too long must not cost the others the device, as a hung driver
-        // does; three in a row do.
+        // One slow input must not quarantine the device, as a hung driver does; three in a row do.
         How::TimedOut => DeviceErrorKind::Other,
         _ => DeviceErrorKind::Launch,
     };
@@ -165,8 +164,8 @@ impl Future for Launch {
     }
 }
 
-/// Given up, the process is ended, unless it is to end by itself; nothing else runs its
-/// inputs before.
+/// When a launch is given up, its process is ended, unless it may finish; its inputs run elsewhere
+/// only after that.
 impl Drop for Launch {
     fn drop(&mut self) {
         let mut state = lock(&self.state.0);

@@ -1,8 +1,8 @@
-//! The guard: a process that ends the jobs of a run that was killed. They would go on, and
-//! run a second time when the run is resumed.
+//! The guard: a process that ends the jobs of a run that was killed. Otherwise they would continue,
+//! and run again when the run is resumed.
 //!
-//! It holds the joblog's lock until they have ended. It knows them by a variable of their
-//! environment, which the processes that they start have too.
+//! It keeps the joblog's lock until they have ended. It identifies them by an environment variable,
+//! which their child processes inherit.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -14,16 +14,16 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::jobs::RUN_VARIABLE;
 
-/// What the guard is told when all jobs have ended.
+/// The message that all jobs have ended.
 const DONE: &[u8] = b"done";
 
-/// For how long processes are looked for at the most.
+/// Longest time to look for processes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Time between two looks: the second of which nothing is found is the last.
+/// Time between two searches; it ends after the second one that finds none.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A guard, from the side of the run.
+/// The run's handle of its guard.
 #[derive(Debug)]
 pub(super) struct Guard(Child);
 
@@ -43,17 +43,17 @@ impl Guard {
         command.process_group(0).spawn().map(Self)
     }
 
-    /// All jobs have ended.
+    /// Reports that all jobs have ended.
     pub(super) fn dismiss(mut self) {
         if let Some(mut pipe) = self.0.stdin.take() {
-            // A guard that is gone has nothing to do.
+            // The guard may be gone already.
             let _ = pipe.write_all(DONE);
         }
         let _ = self.0.wait();
     }
 }
 
-/// The guard's own process.
+/// Runs in the guard's process.
 pub(crate) fn run(run: &str) -> io::Result<()> {
     let mut told = Vec::new();
     io::stdin().lock().read_to_end(&mut told)?;
@@ -71,7 +71,7 @@ pub(crate) fn run(run: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Ends the processes with that variable; whether there were any.
+/// Ends the processes with that variable; returns whether there were any.
 fn end_all(variable: &[u8]) -> io::Result<bool> {
     let mut found = false;
     for entry in fs::read_dir("/proc")?.flatten() {
@@ -89,7 +89,7 @@ fn end_all(variable: &[u8]) -> io::Result<bool> {
         if !has_variable() {
             continue;
         }
-        // The id may be another process' by now, the handle cannot become one's.
+        // The id may belong to another process by now; the handle cannot.
         if let Ok(handle) = pidfd_open(process, PidfdFlags::empty())
             && has_variable()
         {

@@ -11,17 +11,17 @@ use indicatif::ProgressBar;
 
 use crate::run::args::RunArgs;
 
-/// Inputs that are read ahead; with a progress bar, which says what is left of those read.
+/// Inputs that are read ahead; more with a progress bar, which shows how many remain.
 const AHEAD: usize = 1024;
 const SHOWN_AHEAD: usize = 1 << 16;
 
-/// Longest input, bytes: no system takes a longer argument.
+/// Longest input, bytes: no system accepts a longer argument.
 const LONGEST: u64 = 2 << 20;
 
 /// One input, which is one job.
 #[derive(Debug)]
 pub(super) struct Input {
-    /// Its number, from 1 on.
+    /// Its number, from 1.
     pub(super) number: u64,
     pub(super) value: OsString,
 }
@@ -40,7 +40,9 @@ pub(crate) enum InputError {
     )]
     Separator(String),
     #[error(
-        "the joblog's spool keeps outputs of jobs that have other places now, as input {number}: give the inputs in their earlier order, or leave --keep-order out, which prints what is kept first"
+        "the joblog's spool has the output of input {number}, whose position has changed: give \
+         the inputs in their earlier order, or omit --keep-order, which prints the stored \
+         outputs first"
     )]
     Moved { number: u64 },
     #[error("cannot read the inputs of {}", path.display())]
@@ -59,8 +61,8 @@ pub(crate) enum InputError {
     Terminal,
 }
 
-/// Reads the inputs in a thread of their own; what it has read comes in order, and makes the
-/// bar longer.
+/// Reads the inputs in a separate thread; they arrive in order, and the progress bar grows with
+/// them.
 pub(super) fn read(
     args: &RunArgs,
     bar: &ProgressBar,

@@ -1,5 +1,5 @@
-//! The joblog: a line for each job that has ended, in GNU parallel's format
-//! (`parallel --joblog`), so that either can go on where the other was stopped.
+//! The joblog: a line per finished job, in GNU parallel's format (`parallel --joblog`), so that
+//! either tool can resume the other's run.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -15,10 +15,10 @@ const HEADER: &str = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\t
 /// Columns before the command.
 const COLUMNS: usize = 8;
 
-/// For how long a lock is waited for: a run that was killed has it until its jobs have ended.
+/// Timeout for the lock: a killed run has it until its jobs have ended.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// After how long it is said that a lock is waited for.
+/// Delay before a message says that the lock is awaited.
 const SILENCE: Duration = Duration::from_millis(200);
 
 /// Why a joblog cannot be used.
@@ -32,35 +32,36 @@ pub(crate) enum JoblogError {
     },
     #[error("the joblog {} is in use by another run: wait for its end, or name another file", path.display())]
     InUse { path: PathBuf },
-    #[error("the joblog {} has jobs of an earlier run: --resume goes on from it, --resume-failed runs again what failed; to begin anew, remove it or name another file", path.display())]
+    #[error("the joblog {} has jobs of an earlier run: --resume continues it, --resume-failed \
+        repeats the failed jobs; to start over, remove it or name another file", path.display())]
     Exists { path: PathBuf },
     #[error("{} is not a joblog: its line {line} is not a joblog's; name another file", path.display())]
     NoJoblog { path: PathBuf, line: usize },
 }
 
-/// Which jobs of a joblog are not run again.
+/// Which jobs of a joblog to skip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Resume {
     /// None: the joblog is new.
     Nothing,
     /// Those that have ended.
     Ended,
-    /// Those that have ended well.
+    /// Those that succeeded.
     Succeeded,
 }
 
-/// A joblog that is written.
+/// An open joblog.
 #[derive(Debug)]
 pub(super) struct Joblog {
     file: File,
 }
 
-/// Jobs of a joblog that are not run again.
+/// Jobs of a joblog to skip.
 #[derive(Debug, Default)]
 pub(super) struct Before {
-    /// Of each job the hash of its command line, and its number.
+    /// Hash of each job's command line, and its number.
     jobs: BTreeSet<(u64, u64)>,
-    /// The numbers of those that failed.
+    /// The numbers of the failed jobs.
     failed: BTreeSet<u64>,
 }
 
@@ -74,13 +75,13 @@ impl Before {
         self.jobs.iter().map(|(_, number)| *number).collect()
     }
 
-    /// True if a job failed, by its number.
+    /// True if the job with this number failed.
     pub(super) fn has_failed(&self, number: u64) -> bool {
         self.failed.contains(&number)
     }
 
-    /// Takes out a job with one of these command lines, the one of that number if there is
-    /// one; the number that it had.
+    /// Removes a job with one of these command lines, preferably the one with that number, and
+    /// returns its number.
     pub(super) fn take(&mut self, number: u64, commands: &[Vec<u8>]) -> Option<u64> {
         let keys: Vec<u64> = commands.iter().map(|command| key(command)).collect();
         if keys.iter().any(|key| self.jobs.remove(&(*key, number))) {
@@ -95,7 +96,7 @@ impl Before {
     }
 }
 
-/// What tells a command line apart, however it is quoted: GNU parallel quotes in other ways.
+/// Identifies a command line independently of its quoting: GNU parallel quotes differently.
 fn key(command: &[u8]) -> u64 {
     let command = one_line(command);
     let words = shlex::bytes::split(&command);
@@ -104,14 +105,14 @@ fn key(command: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// A command without newlines: GNU parallel has NULs in their place too.
+/// A command without newlines: GNU parallel replaces them by NULs.
 fn one_line(command: &[u8]) -> Vec<u8> {
     let bytes = command.iter();
     let bytes = bytes.map(|byte| if *byte == b'\n' { 0 } else { *byte });
     bytes.collect()
 }
 
-/// Refuses a device or a pipe where a file is needed that can be read again.
+/// Refuses a device or a pipe, because the file must be readable again.
 pub(super) fn check_regular(path: &Path) -> io::Result<()> {
     match path.metadata() {
         Ok(found) if !found.is_file() => {
@@ -124,8 +125,7 @@ pub(super) fn check_regular(path: &Path) -> io::Result<()> {
 }
 
 impl Joblog {
-    /// Opens a joblog; which jobs need not be run any more. Nobody else
-    /// can open it meanwhile.
+    /// Opens and locks a joblog; returns it with the jobs to skip.
     pub(super) fn open(
         path: &Path,
         resume: Resume,
@@ -147,7 +147,7 @@ impl Joblog {
             return Err(JoblogError::Exists { path });
         }
         let mut joblog = Self { file };
-        // The end of a line that was never written whole goes.
+        // Removes an incomplete last line.
         joblog.file.set_len(end).map_err(of_file)?;
         if end == 0 {
             joblog.file.write_all(HEADER.as_bytes()).map_err(of_file)?;
@@ -155,12 +155,12 @@ impl Joblog {
         Ok((joblog, before))
     }
 
-    /// The file, which is locked as long as it is open anywhere.
+    /// The file, locked as long as it is open anywhere.
     pub(super) fn file(&self) -> &File {
         &self.file
     }
 
-    /// Adds the lines of a process that has ended, in one piece: of each of its jobs.
+    /// Appends the lines of a finished process's jobs in one write.
     pub(super) fn add(&mut self, jobs: &[(u64, Vec<u8>)], ended: &Ended) -> io::Result<()> {
         let mut lines = Vec::new();
         for (number, shown) in jobs {
@@ -179,7 +179,7 @@ fn lock(file: &File, path: &Path, err: &mut dyn io::Write) -> Result<(), JoblogE
             .is_some()
         {
             let path = path.display();
-            // Nobody may read it.
+            // The reader of stderr may be gone.
             let _ = writeln!(err, "waiting for another run, which uses the joblog {path}");
         }
         match file.try_lock() {
@@ -197,7 +197,7 @@ fn lock(file: &File, path: &Path, err: &mut dyn io::Write) -> Result<(), JoblogE
     }
 }
 
-/// The jobs that need not be run any more, and where the last whole line ends.
+/// The jobs to skip, and where the last complete line ends.
 fn read(file: &File, path: &Path, resume: Resume) -> Result<(Before, u64), JoblogError> {
     let mut before = Before::default();
     let mut end = 0;
@@ -205,7 +205,7 @@ fn read(file: &File, path: &Path, resume: Resume) -> Result<(Before, u64), Joblo
     let mut text = Vec::new();
     for line in 1.. {
         text.clear();
-        // The first line of something else may never end.
+        // The first line of another kind of file may be endless.
         let most = if line == 1 {
             HEADER.len() as u64
         } else {
@@ -222,7 +222,7 @@ fn read(file: &File, path: &Path, resume: Resume) -> Result<(Before, u64), Joblo
         let is_good = match line {
             1 if is_whole => text == header,
             1 => header.starts_with(&text),
-            // Without --resume nothing of it is needed.
+            // Without --resume the lines are not needed.
             _ => resume == Resume::Nothing || !is_whole || fields(&text).is_some(),
         };
         if !is_good {
@@ -246,13 +246,13 @@ fn read(file: &File, path: &Path, resume: Resume) -> Result<(Before, u64), Joblo
     Ok((before, end))
 }
 
-/// The number of a line's job, whether it ended well, and its command.
+/// The number of a line's job, whether it succeeded, and its command.
 fn fields(line: &[u8]) -> Option<(u64, bool, &[u8])> {
     let mut fields = line.splitn(COLUMNS + 1, |byte| *byte == b'\t');
     let text = |field: Option<&[u8]>| String::from_utf8(field?.to_vec()).ok();
     let number = text(fields.next())?.parse().ok()?;
     let mut fields = fields.skip(1);
-    // Started, took, sent, received.
+    // Columns: start, duration, sent, received.
     for _ in 0..4 {
         text(fields.next())?.trim().parse::<f64>().ok()?;
     }
@@ -267,7 +267,7 @@ fn line(number: u64, ended: &Ended, shown: &[u8]) -> Vec<u8> {
         How::Exit(code) => (code, 0),
         How::Signal(signal) => (0, signal),
         How::TimedOut | How::Unwanted => (-1, 15),
-        // As a shell says it.
+        // The exit code, as a shell reports it.
         How::TooLong => (126, 0),
         How::NotStarted(_) => (127, 0),
     };

@@ -1,4 +1,4 @@
-//! Jobs: the process of one, what becomes of its end, and what ends all.
+//! Jobs: starting a job's process, handling its end, and stopping all jobs.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -20,21 +20,21 @@ use super::window::{Slot, Ticket};
 use super::workers;
 use crate::run::args::HaltArg;
 
-/// The variable by which the processes of a run are known.
+/// The variable that identifies the processes of a run.
 pub(super) const RUN_VARIABLE: &str = "BREAKEVEN_RUN";
 
 /// Why no further job is started.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// Ctrl-C, or the system asked to stop.
+    /// Ctrl-C, or the system requested termination.
     Interrupted,
     /// A job failed.
     Halted,
-    /// What jobs wrote cannot be printed, or the joblog not be written.
+    /// The output of jobs or the joblog cannot be written.
     Output(io::Error),
 }
 
-/// Where a job runs.
+/// The device of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Device {
     Cpu,
@@ -50,18 +50,18 @@ impl fmt::Display for Device {
     }
 }
 
-/// What all jobs of a run share.
+/// State that all jobs of a run share.
 #[derive(Debug)]
 pub(super) struct Jobs {
     pub(super) cpu: Template,
     pub(super) gpu: Option<Template>,
     /// The name in the cost model and in a profile.
     pub(super) operation: String,
-    /// By what its processes are known.
+    /// The value that identifies its processes.
     pub(super) run: String,
-    /// What each GPU slot sees.
+    /// The devices that each GPU slot sees.
     pub(super) visible: Vec<Visible>,
-    /// CPU jobs at once.
+    /// Concurrent CPU jobs.
     pub(super) workers: usize,
     pub(super) retries: u32,
     pub(super) halt: HaltArg,
@@ -72,13 +72,13 @@ pub(super) struct Jobs {
     /// Stops the engine.
     pub(super) cancel: CancelToken,
     pub(super) stop: OnceLock<Stop>,
-    /// Processes that run are to end by themselves.
+    /// Running processes may finish.
     pub(super) lets_end: AtomicBool,
 }
 
 impl Jobs {
-    /// No further job is started, and those that run are ended unless a failed one is why and
-    /// they are to go on. The first reason counts.
+    /// Starts no further job, and ends the running ones, unless a failed job is the reason and they
+    /// may finish. The first reason counts.
     pub(super) fn stop(&self, why: Stop) {
         let lets_end = matches!(why, Stop::Halted) && self.halt == HaltArg::Soon;
         self.lets_end.store(lets_end, Ordering::SeqCst);
@@ -131,7 +131,7 @@ impl Jobs {
         Process::start(command, &self.running, true)
     }
 
-    /// The command of a device, and the number of the slot that it runs in.
+    /// The command of a device, and the number of its slot.
     fn template(&self, device: Device) -> (&Template, usize) {
         match (device, &self.gpu) {
             (Device::Gpu(slot), Some(gpu)) => (gpu, self.workers + slot + 1),
@@ -152,7 +152,7 @@ impl Jobs {
         all.collect()
     }
 
-    /// The process of these jobs has ended, for good or for bad: what it wrote is printed.
+    /// The process of these jobs has ended, with success or failure: its output is printed.
     pub(super) fn ended(&self, device: Device, slots: &[Arc<Slot>], ended: &Ended) {
         if ended.how == How::Unwanted {
             return;
@@ -188,7 +188,7 @@ impl Jobs {
     }
 }
 
-/// A job's command as one can give it to a shell.
+/// A job's command, quoted for a shell.
 fn shown(template: &Template, input: &Input, slot: usize) -> Vec<u8> {
     template.shown(Filling {
         inputs: &[input.bytes()],

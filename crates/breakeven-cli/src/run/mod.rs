@@ -1,8 +1,8 @@
-//! `breakeven run`: commands as the tasks of the engine, on the CPU and on GPUs.
+//! `breakeven run`: runs commands as the tasks of the engine, on the CPU and on GPUs.
 //!
-//! Inputs are read in a thread of their own and run in windows, each a batch of the engine:
-//! what one taught decides the next, and inputs without end need no memory without end. The
-//! next one begins when all inputs of the one before have been started.
+//! A separate thread reads the inputs. They run in windows, each a batch of the engine: one
+//! window's times decide the next, and endless inputs need bounded memory. The next window begins
+//! when all inputs of the current one have been started.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -53,17 +53,17 @@ mod visible;
 mod window;
 mod workers;
 
-/// Inputs of a window for each job that runs at once, and at the most.
+/// Inputs of a window per concurrent job, and the maximum.
 const PER_SLOT: usize = 256;
 const MOST_INPUTS: usize = 4096;
 
-/// A window begins with what is there when nothing has come for that long.
+/// A window begins with the inputs at hand once none has arrived for this long.
 const QUIET: Duration = Duration::from_millis(5);
 
-/// How often it is looked whether to stop, while inputs are waited for.
+/// How often to check for a stop while waiting for inputs.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Most jobs that have ended and wait for the turn of one before them.
+/// Most finished jobs that wait for an earlier one to be printed.
 const MOST_BEHIND: usize = 1 << 18;
 
 type Inputs = Receiver<Result<Input, InputError>>;
@@ -147,7 +147,7 @@ pub(crate) fn run(args: &RunArgs, err: &mut dyn Write) -> Result<Ending> {
         }
         Some(Stop::Interrupted) => Err(Interrupted("interrupted").into()),
         Some(Stop::Output(error)) => {
-            let what = format!("cannot write what jobs print, or the joblog: {error}");
+            let what = format!("cannot write the output of jobs, or the joblog: {error}");
             Err(anyhow::Error::new(io::Error::from(error.kind())).context(what))
         }
         Some(Stop::Halted) | None => Ok(Ending::Measured {
@@ -157,7 +157,7 @@ pub(crate) fn run(args: &RunArgs, err: &mut dyn Write) -> Result<Ending> {
     }
 }
 
-/// Prints the commands, those of a GPU where all jobs would be its.
+/// Prints the commands: the GPU's if all jobs would run on it.
 fn dry_run(args: &RunArgs, cpu: &Template, gpu: Option<&Template>) -> Result<Ending> {
     let gpu = gpu.filter(|_| args.strategy == ExecutionStrategy::GpuOnly);
     let most = if gpu.is_some() {
@@ -167,7 +167,7 @@ fn dry_run(args: &RunArgs, cpu: &Template, gpu: Option<&Template>) -> Result<End
     };
     let inputs = inputs::read(args, &ProgressBar::hidden())?;
     let mut inputs = inputs.into_iter().peekable();
-    // As they are, whatever bytes they are of.
+    // Written as bytes, because they need not be UTF-8.
     let mut out = io::stdout().lock();
     while inputs.peek().is_some() {
         let several: Vec<Input> = inputs.by_ref().take(most).collect::<Result<_, _>>()?;
@@ -241,8 +241,7 @@ fn windows<G: GpuExecutor<Ticket, ()>>(
     Ok(())
 }
 
-/// The inputs of a window, without those that have ended before, and whether there are no
-/// more, or why.
+/// The inputs of a window, without finished jobs, and whether there are no more, or why.
 fn fill(
     jobs: &Jobs,
     inputs: &Inputs,

@@ -1,6 +1,6 @@
-//! Placeholders, and what of an input stands in their place: as in GNU parallel.
+//! Placeholders and the text that replaces them, as in GNU parallel.
 
-/// What a placeholder stands for.
+/// What a placeholder is replaced by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Part {
     Whole,
@@ -8,13 +8,13 @@ pub(super) enum Part {
     Name,
     Folder,
     NameNoExtension,
-    /// The job's number, from 1 on.
+    /// The job's number, from 1.
     Number,
-    /// The number of the slot that the job runs in, from 1 on.
+    /// The number of the job's slot, from 1.
     Slot,
 }
 
-/// A placeholder's text, the longer ones first.
+/// The text of each placeholder, longer ones first.
 const PARTS: [(&[u8], Part); 7] = [
     (b"{/.}", Part::NameNoExtension),
     (b"{//}", Part::Folder),
@@ -26,15 +26,15 @@ const PARTS: [(&[u8], Part); 7] = [
 ];
 
 impl Part {
-    /// The placeholder that `text` begins with, and its length.
+    /// The placeholder at the beginning of `text`, and its length.
     pub(super) fn at(text: &[u8]) -> Option<(Self, usize)> {
         let mut parts = PARTS.into_iter();
         let (name, part) = parts.find(|(name, _)| text.starts_with(name))?;
         Some((part, name.len()))
     }
 
-    /// A placeholder that only GNU parallel knows and that `text` begins with, as in `{1}`,
-    /// `{2/.}`, `{-1}`, `{+}`, `{..}` and `{= s/a/b/ =}`.
+    /// A placeholder of GNU parallel alone at the beginning of `text`, as in `{1}`, `{2/.}`,
+    /// `{-1}`, `{+}`, `{..}` and `{= s/a/b/ =}`.
     pub(super) fn of_parallel(text: &[u8]) -> Option<String> {
         let is_perl = text.starts_with(b"{=");
         let end: &[u8] = if is_perl { b"=}" } else { b"}" };
@@ -46,12 +46,12 @@ impl Part {
         is_it.then(|| String::from_utf8_lossy(name).into_owned())
     }
 
-    /// True where each input of a job has its own.
+    /// True if its text differs for each input of a job.
     pub(super) fn is_of_input(self) -> bool {
         !matches!(self, Self::Number | Self::Slot)
     }
 
-    /// What stands in its place.
+    /// Its replacement.
     pub(super) fn of(self, input: &[u8], number: u64, slot: usize) -> Vec<u8> {
         match self {
             Self::Whole => input.to_vec(),
@@ -65,7 +65,7 @@ impl Part {
     }
 }
 
-/// Without the last dot of the last name, and what is behind it.
+/// Without the last dot of the last name and the text after it.
 fn without_extension(path: &[u8]) -> &[u8] {
     let end = path.iter().rposition(|byte| b"./".contains(byte));
     match end.filter(|end| path.get(*end) == Some(&b'.')) {
@@ -78,7 +78,7 @@ fn name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
 }
 
-/// What `dirname` prints.
+/// The output of `dirname`.
 fn folder(path: &[u8]) -> &[u8] {
     let trimmed = without_slashes(path);
     let Some(slash) = trimmed.iter().rposition(|byte| *byte == b'/') else {
@@ -88,7 +88,7 @@ fn folder(path: &[u8]) -> &[u8] {
     if folder.is_empty() { b"/" } else { folder }
 }
 
-/// Without the slashes at its end.
+/// Without trailing slashes.
 fn without_slashes(path: &[u8]) -> &[u8] {
     let end = path.iter().rposition(|byte| *byte != b'/');
     path.get(..end.map_or(0, |end| end + 1)).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What a run needs before its first job.
+//! Prepares a run before its first job.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -22,10 +22,10 @@ use super::visible::Devices;
 use super::workers::Workers;
 use crate::run::args::RunArgs;
 
-/// No system runs more processes at once.
+/// Most concurrent processes: no system runs more.
 const MOST_SLOTS: usize = 1 << 22;
 
-/// What the jobs share, and which have ended before.
+/// The shared state of jobs, and the jobs to skip.
 pub(super) fn prepare(
     args: &RunArgs,
     cpu: Template,
@@ -83,7 +83,7 @@ pub(super) fn prepare(
     Ok((Arc::new(jobs), looks, before))
 }
 
-/// Where outputs wait for their turn, and those that an earlier run left.
+/// The spool for outputs that wait for their turn, with those of an earlier run.
 fn spool(args: &RunArgs, before: &Before) -> Result<Option<Spool>> {
     let Some(joblog) = &args.joblog else {
         return Ok(args.keep_order.then(Spool::unnamed).transpose()?);
@@ -108,7 +108,7 @@ pub(super) fn manager(
     let slot = |slot| Arc::new(GpuSlot::new(Arc::clone(jobs), slot, args.gpu_batch.get()));
     let first = StrategyManager::new(cpu, slot(0));
     let all = (1..jobs.visible.len()).fold(first, |manager, each| manager.with_gpu(slot(each)));
-    // No number of processes is too few to try both: one takes milliseconds, not microseconds.
+    // Even a few processes are worth trying both devices: one takes milliseconds, not microseconds.
     let heuristics = ProfilingHeuristics::default().with_min_tasks(1);
     all.with_strategy(args.strategy)
         .with_heuristics(heuristics.with_small_threshold(0))

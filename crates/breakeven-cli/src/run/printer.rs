@@ -1,4 +1,4 @@
-//! Prints what jobs wrote, a whole job at a time, and notes in the joblog that they have ended.
+//! Prints the output of jobs, one complete job at a time, and records their end in the joblog.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -9,7 +9,7 @@ use super::joblog::Joblog;
 use super::process::Ended;
 use super::spool::Spool;
 
-/// Prints what jobs wrote.
+/// Prints the output of jobs.
 #[derive(Debug)]
 pub(super) struct Printer {
     out: File,
@@ -18,18 +18,18 @@ pub(super) struct Printer {
     joblog: Option<Joblog>,
 }
 
-/// What is known of the order of jobs.
+/// State of the printing order.
 #[derive(Debug)]
 struct Order {
-    /// The number of the job whose turn it is.
+    /// The number of the next job to print.
     next: u64,
     spool: Spool,
-    /// Jobs behind it that have ended and have nothing to print.
+    /// Later jobs that have ended without output.
     silent: BTreeSet<u64>,
 }
 
 impl Printer {
-    /// To stdout and stderr, in order if there is a spool.
+    /// Prints to stdout and stderr, in order if there is a spool.
     pub(super) fn new(spool: Option<Spool>, joblog: Option<Joblog>) -> io::Result<Self> {
         let own = |of: &dyn AsFd| Ok::<_, io::Error>(File::from(of.as_fd().try_clone_to_owned()?));
         Ok(Self {
@@ -49,8 +49,8 @@ impl Printer {
         self.joblog.as_ref().map(Joblog::file)
     }
 
-    /// Prints what the process of these jobs wrote, or holds it back until its turn; then
-    /// they have ended.
+    /// Prints the output of these jobs' process, or stores it until its turn; then records their
+    /// end.
     pub(super) fn ended(&mut self, jobs: &[(u64, Vec<u8>)], ended: &Ended) -> io::Result<()> {
         let numbers = jobs.iter().map(|(number, _)| *number);
         let first = numbers.clone().min().unwrap_or_default();
@@ -64,7 +64,7 @@ impl Printer {
             }
             order => {
                 ended.stdout.copy(&mut self.out)?;
-                // Who reads stderr may have gone.
+                // The reader of stderr may have gone.
                 let _ = ended.stderr.copy(&mut self.err);
                 if let Some(order) = order {
                     order.silent.extend(numbers);
@@ -77,13 +77,13 @@ impl Printer {
         self.advance()
     }
 
-    /// A job comes, which had that number if it ended in an earlier run; false if what
-    /// that run holds back has another place now.
+    /// Announces a job, with its number if it ended in an earlier run; false if the position of its
+    /// stored output has changed.
     pub(super) fn comes(&mut self, number: u64, earlier: Option<u64>) -> io::Result<bool> {
         let Some(order) = &mut self.order else {
             return Ok(true);
         };
-        // What is held of this job or of one behind it is of the earlier run.
+        // The earlier run stored output of this job or a later one.
         let is_held = |number: u64| order.spool.holds(number);
         match earlier {
             Some(earlier) if earlier == number && is_held(number) => {}
@@ -96,13 +96,13 @@ impl Printer {
         Ok(true)
     }
 
-    /// Jobs that wait for the turn of another one.
+    /// Number of finished jobs that wait for an earlier one.
     pub(super) fn behind(&self) -> usize {
         let order = self.order.as_ref();
         order.map_or(0, |order| order.silent.len() + order.spool.len())
     }
 
-    /// Prints what is held back, as far as its turn has come.
+    /// Prints stored output whose turn has come.
     fn advance(&mut self) -> io::Result<()> {
         let Some(order) = &mut self.order else {
             return Ok(());
@@ -119,7 +119,7 @@ impl Printer {
         }
     }
 
-    /// Prints what an earlier run held back, where order matters no longer.
+    /// Prints the stored output of an earlier run, if order no longer matters.
     pub(super) fn print_held(&mut self, mut spool: Spool) -> io::Result<()> {
         while let Some(number) = spool.first() {
             spool.print(number, &mut self.out, &mut self.err)?;
@@ -127,8 +127,8 @@ impl Printer {
         spool.remove()
     }
 
-    /// Nothing follows. What is held back of jobs behind one that was not run stays where it
-    /// is if that outlives the process, and is printed else. How many outputs stay.
+    /// Ends the printing. Stored output of jobs after a missing one stays in the spool if that
+    /// outlives the process, and is printed otherwise. Returns how many outputs stay.
     pub(super) fn end(&mut self) -> io::Result<usize> {
         let Some(order) = &mut self.order else {
             return Ok(0);

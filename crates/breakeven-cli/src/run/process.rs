@@ -1,5 +1,5 @@
-//! One process of a job: started in a group of its own, waited for, its output in files that
-//! have no name.
+//! One process of a job: started in its own process group, waited for, with its output in unnamed
+//! files.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -12,7 +12,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::running::{EndReason, Running};
 
-/// Of what a process wrote on stderr, what is looked at for its last line, bytes.
+/// Length of the end of stderr in which the last line is searched, bytes.
 const TAIL: u64 = 4096;
 
 /// How a process ended.
@@ -20,13 +20,13 @@ const TAIL: u64 = 4096;
 pub(crate) enum How {
     Exit(i32),
     Signal(i32),
-    /// It was ended because it took too long.
+    /// It was ended at its time limit.
     TimedOut,
-    /// It was ended because its job was not wanted any more.
+    /// It was ended because its job was no longer needed.
     Unwanted,
     /// Its arguments are longer than the system takes.
     TooLong,
-    /// It did not start: the program is not there, say.
+    /// It did not start, for example because the program does not exist.
     NotStarted(String),
 }
 
@@ -52,11 +52,11 @@ impl fmt::Display for How {
 
 impl std::error::Error for How {}
 
-/// What a process wrote; none where it wrote nothing.
+/// The output of a process; none if it wrote nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Written(Option<(File, u64)>);
 
-/// A process that has ended.
+/// A finished process.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) how: How,
@@ -66,7 +66,7 @@ pub(crate) struct Ended {
     pub(super) stderr: Written,
 }
 
-/// A process that runs.
+/// A running process.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
@@ -99,11 +99,11 @@ impl Start {
 }
 
 impl Process {
-    /// Starts it; what it writes is kept, or thrown away but for its errors.
+    /// Starts it. Its stdout is kept or discarded; its stderr is kept.
     ///
     /// # Errors
     ///
-    /// How it has ended: it did not start.
+    /// How it ended: it did not start.
     pub(crate) fn start(
         mut command: Command,
         running: &Running,
@@ -149,7 +149,7 @@ impl Process {
 
     /// Waits for its end.
     pub(crate) fn wait(mut self, running: &Running) -> Ended {
-        // It keeps its id until nobody can ask its group to end any more.
+        // It keeps its id until nobody can signal its group any more.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while let Err(error) = waitid(WaitId::Pid(self.group), options) {
             if error != rustix::io::Errno::INTR {
@@ -175,7 +175,7 @@ fn how(status: ExitStatus) -> How {
     }
 }
 
-/// Two files for what a process writes.
+/// Two files for the output of a process.
 fn files() -> io::Result<(File, File)> {
     Ok((tempfile::tempfile()?, tempfile::tempfile()?))
 }
@@ -191,7 +191,7 @@ impl Written {
         self.0.as_ref().map_or(0, |(_, length)| *length)
     }
 
-    /// Hands it over, piece by piece.
+    /// Passes the bytes on in chunks.
     pub(super) fn copy(&self, to: &mut dyn io::Write) -> io::Result<()> {
         let Some((file, length)) = &self.0 else {
             return Ok(());
@@ -211,7 +211,7 @@ impl Written {
     }
 }
 
-/// Copies a part of a file, wherever others read or write it.
+/// Copies a range of a file, independently of other readers and writers.
 pub(super) fn copy_part(
     file: &File,
     from: u64,

@@ -1,5 +1,4 @@
-//! The processes that run now, by their groups: they can be ended, and those that take too
-//! long are.
+//! The running processes, by their groups: they can be ended, and are ended at their time limit.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -8,15 +7,15 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// Time between the request to end and the end by force.
+/// Time between the request to end and the kill.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// Why a process was asked to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EndReason {
-    /// It took longer than it may.
+    /// It reached its time limit.
     Timeout,
-    /// Its job is not wanted any more.
+    /// Its job is no longer needed.
     Unwanted,
 }
 
@@ -28,24 +27,24 @@ struct Group {
 
 #[derive(Debug, Default)]
 struct Table {
-    /// By the id of the group, which is its first process's.
+    /// By the id of the group, which is that of its first process.
     groups: HashMap<Pid, Group>,
-    /// All are to end, those included that are started now.
+    /// All must end, including those that are started now.
     ends_all: bool,
 }
 
-/// The processes that run now.
+/// The running processes.
 #[derive(Debug)]
 pub(crate) struct Running {
     table: Mutex<Table>,
     timeout: Option<Duration>,
-    /// When all that runs has taken too long.
+    /// The earliest time limit of a running process.
     end: Option<Instant>,
-    /// Has the watch look again.
+    /// Wakes the watching thread.
     look: Sender<()>,
 }
 
-/// What the thread that watches them waits for.
+/// The event that the watching thread waits for.
 #[derive(Debug)]
 pub(crate) struct Looks(Receiver<()>);
 
@@ -65,7 +64,7 @@ impl Running {
         (running, Looks(looks))
     }
 
-    /// A group that runs from now on, until [`ended`](Self::ended).
+    /// Adds a running group, until [`ended`](Self::ended).
     pub(super) fn started(&self, group: Pid) {
         let mut table = lock(&self.table);
         let began = Instant::now();
@@ -77,13 +76,13 @@ impl Running {
         let is_watched = self.timeout.is_some() || self.end.is_some() || table.ends_all;
         drop(table);
         if is_watched {
-            // Without a watch nothing ends it, as when all is over.
+            // Without a watching thread nothing would end it, as after the end of the run.
             let _ = self.look.send(());
         }
     }
 
-    /// The first process of a group has ended and still has its id; whether it was asked to.
-    /// What is left of a group that was asked to end goes too.
+    /// The first process of a group has ended and still has its id; returns whether it was asked to
+    /// end. The remaining processes of a group that was asked to end are killed.
     pub(super) fn ended(&self, group: Pid) -> Option<EndReason> {
         let (why, _) = lock(&self.table).groups.remove(&group)?.asked?;
         let _ = kill_process_group(group, Signal::KILL);
@@ -98,7 +97,7 @@ impl Running {
         let _ = self.look.send(());
     }
 
-    /// Asks all groups to end, and those that are started from now on.
+    /// Asks all groups to end, and all that are started later.
     pub(crate) fn end_all(&self) {
         let now = Instant::now();
         let mut table = lock(&self.table);
@@ -110,7 +109,7 @@ impl Running {
         let _ = self.look.send(());
     }
 
-    /// Ends what takes too long, until all of it is over.
+    /// Ends processes at their time limit, until the run is over.
     pub(crate) fn watch(&self, looks: &Looks, is_over: impl Fn() -> bool) {
         let mut next = None;
         loop {
@@ -128,12 +127,12 @@ impl Running {
         }
     }
 
-    /// Has the watch end, once it finds that all is over.
+    /// Ends the watching thread once the run is over.
     pub(crate) fn stop_watch(&self) {
         let _ = self.look.send(());
     }
 
-    /// Ends those that are late; when the next one will be.
+    /// Ends late processes; returns when the next one will be late.
     fn end_late(&self, now: Instant) -> Option<Instant> {
         let mut next: Option<Instant> = None;
         for (group, entry) in &mut lock(&self.table).groups {

@@ -1,8 +1,8 @@
-//! Reads a command as a POSIX shell would: words, quotes, and what only a shell can do.
+//! Parses a command as a POSIX shell would: words, quotes, and syntax that needs a shell.
 
 use super::part::Part;
 
-/// Where in a command a placeholder stands.
+/// The quoting around a placeholder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quote {
     None,
@@ -17,7 +17,7 @@ pub(super) enum Piece {
     Part(Part, Quote),
 }
 
-/// Pieces side by side: a word, or what is between two words.
+/// Adjacent pieces: a word, or the text between two words.
 pub(super) type Pieces = Vec<Piece>;
 
 /// Why a command cannot be run.
@@ -41,7 +41,7 @@ pub(crate) enum CommandError {
     InSum,
 }
 
-/// A command that was read.
+/// A parsed command.
 #[derive(Debug, Default)]
 pub(super) struct Scanned {
     /// Its text, word by word, with its quotes.
@@ -49,24 +49,24 @@ pub(super) struct Scanned {
     /// Its words without quotes.
     pub(super) words: Vec<Pieces>,
     pub(super) needs_shell: bool,
-    /// Quoting alone keeps what stands in a placeholder's place from being read as anything
-    /// else: no placeholder is within what a shell reads in another way.
+    /// True if quoting alone protects the replacements: no placeholder is within syntax that a
+    /// shell reads in another way.
     pub(super) is_plain: bool,
     /// It has a placeholder.
     pub(super) has_parts: bool,
 }
 
-/// What a shell reads in different ways.
+/// Contexts that a shell reads differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Context {
-    /// Outside of quotes; in `$(…)` with so many parentheses open.
+    /// Outside of quotes; in `$(…)`, with this many open parentheses.
     Open(usize),
     Single,
     Double,
     Backticks,
 }
 
-/// First words that only a shell knows.
+/// First words that need a shell.
 const OF_SHELLS: &str = " . : alias bg break case cd command continue eval exec exit export fc fg for \
     function getopts hash if jobs local read readonly return set shift times trap type ulimit \
     umask unalias unset until wait while ";
@@ -75,16 +75,16 @@ const OF_SHELLS: &str = " . : alias bg break case cd command continue eval exec 
 struct Scanner {
     found: Scanned,
     contexts: Vec<Context>,
-    /// The word that is being read: with its quotes, and without.
+    /// The current word: with its quotes, and without.
     script: Pieces,
     word: Pieces,
     is_in_word: bool,
     is_behind_here_document: bool,
-    /// Placeholders are text.
+    /// Placeholders are literal text.
     is_literal: bool,
 }
 
-/// Reads a command; in one that is literal nothing is a placeholder.
+/// Parses a command; in a literal one nothing is a placeholder.
 pub(super) fn scan(text: &[u8], is_literal: bool) -> Result<Scanned, CommandError> {
     let mut scanner = Scanner {
         contexts: vec![Context::Open(0)],
@@ -138,12 +138,13 @@ impl Scanner {
         self.contexts.last().copied().unwrap_or(Context::Open(0))
     }
 
-    /// The placeholder that `rest` begins with, and its length.
+    /// The placeholder at the beginning of `rest`, and its length.
     fn part_at(&self, rest: &[u8]) -> Option<(Part, usize)> {
         Part::at(rest).filter(|_| !self.is_literal)
     }
 
-    /// Refuses `{1}`, `{..}`, `{= =}` and the like, unless quoted as what a regular expression repeats.
+    /// Refuses `{1}`, `{..}`, `{= =}` and similar text, unless it is quoted like the repetition of
+    /// a regular expression.
     fn refuse_parallels(&self, text: &[u8], rest: &[u8]) -> Result<(), CommandError> {
         let before = text.get(..text.len() - rest.len()).unwrap_or_default();
         let is_atom = |byte: &u8| byte.is_ascii_alphanumeric() || b"])}.\\*".contains(byte);
@@ -159,7 +160,7 @@ impl Scanner {
         self.contexts.len() == 1
     }
 
-    /// Text of a word, and what it is without quotes.
+    /// Adds text of a word, with and without quotes.
     fn text(&mut self, text: &[u8], meant: &[u8]) -> usize {
         push(&mut self.script, text);
         self.is_in_word = true;
@@ -169,7 +170,7 @@ impl Scanner {
         text.len()
     }
 
-    /// Text that only a shell can do something with.
+    /// Adds text that needs a shell.
     fn shell(&mut self, text: &[u8]) -> usize {
         self.found.needs_shell = true;
         self.text(text, text)
@@ -210,7 +211,7 @@ impl Scanner {
         }
     }
 
-    /// What is between two words; within `$(…)` that is part of the outer word.
+    /// The text between two words; within `$(…)` it belongs to the outer word.
     fn between(&mut self, text: &[u8]) -> usize {
         if !self.is_top() {
             return self.text(text, b"");
@@ -257,7 +258,7 @@ impl Scanner {
         })
     }
 
-    /// One more parenthesis is open in `$(…)`, or one less.
+    /// Counts a parenthesis of `$(…)`.
     fn nest(&mut self, by: isize) {
         if let Some(Context::Open(open)) = self.contexts.last_mut() {
             *open = open.saturating_add_signed(by);
@@ -279,7 +280,7 @@ impl Scanner {
         self.between(comment)
     }
 
-    /// `$(…)`, a variable, or `${…}` and `$((…))`, which have no placeholders.
+    /// `$(…)`, a variable, or `${…}` and `$((…))`, which may not have placeholders.
     fn dollar(&mut self, rest: &[u8]) -> Result<usize, CommandError> {
         if rest.starts_with(b"$((") {
             let end = rest.windows(2).position(|two| two == b"))");
@@ -321,7 +322,7 @@ impl Scanner {
             [b'\\', next @ (b'$' | b'`' | b'"' | b'\\'), ..] => {
                 self.text(&[b'\\', *next], &[*next])
             }
-            // A placeholder's brace that is no placeholder's.
+            // A brace that begins no placeholder.
             [b'\\', b'{', ..] => self.text(b"\\{", b"\\{"),
             [b'"', ..] => self.end(one),
             [b'`', ..] => self.begin(Context::Backticks, one),

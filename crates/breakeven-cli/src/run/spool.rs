@@ -1,9 +1,9 @@
-//! What jobs wrote whose turn to be printed has not come, in one file: without a name, or
-//! beside the joblog, where it outlives the process.
+//! The output of jobs that waits to be printed, in one file: unnamed, or next to the joblog, in
+//! which case it outlives the process.
 //!
-//! The file has `hold NUMBER BYTES BYTES` and a newline, then what the job wrote on stdout and
-//! on stderr; and `printed NUMBER` and a newline once that was printed. It is emptied whenever
-//! nothing is held.
+//! An entry is `hold NUMBER BYTES BYTES` and a newline, then the job's stdout and stderr. `printed
+//! NUMBER` and a newline follows once that was printed. The file is emptied whenever no output is
+//! stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 use super::joblog::check_regular;
 use super::process::{Written, copy_part};
 
-/// Longest line between what jobs wrote, bytes.
+/// Longest header line, bytes.
 const LONGEST_LINE: u64 = 100;
 
-/// Where in the file a job's output is.
+/// Position of a job's output in the file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Held {
     at: u64,
@@ -25,17 +25,17 @@ pub(super) struct Held {
     stderr: u64,
 }
 
-/// Outputs that are held back.
+/// Stored outputs.
 #[derive(Debug)]
 pub(super) struct Spool {
     file: File,
     end: u64,
-    /// Its name, where it outlives the process.
+    /// Its name, if it outlives the process.
     path: Option<PathBuf>,
     held: BTreeMap<u64, Held>,
 }
 
-/// Writes to a file from a place on.
+/// Writes to a file from a position on.
 struct From<'f>(&'f File, u64);
 
 impl io::Write for From<'_> {
@@ -51,7 +51,7 @@ impl io::Write for From<'_> {
 }
 
 impl Spool {
-    /// One that ends with the process.
+    /// Creates a spool that ends with the process.
     pub(super) fn unnamed() -> io::Result<Self> {
         Ok(Self {
             file: tempfile::tempfile()?,
@@ -61,7 +61,7 @@ impl Spool {
         })
     }
 
-    /// That file, with what an earlier run has held back of these jobs.
+    /// Opens that file, with the outputs that an earlier run stored for these jobs.
     pub(super) fn named(path: &Path, ended: &BTreeSet<u64>) -> io::Result<Self> {
         check_regular(path)?;
         let mut options = OpenOptions::new();
@@ -84,17 +84,17 @@ impl Spool {
         })
     }
 
-    /// How many outputs are held.
+    /// Number of stored outputs.
     pub(super) fn len(&self) -> usize {
         self.held.len()
     }
 
-    /// Nothing is held any more, nor will be.
+    /// Closes the spool.
     pub(super) fn remove(&self) -> io::Result<()> {
         self.path.as_ref().map_or(Ok(()), std::fs::remove_file)
     }
 
-    /// Holds what a job wrote.
+    /// Stores a job's output.
     pub(super) fn hold(
         &mut self,
         number: u64,
@@ -117,17 +117,17 @@ impl Spool {
         Ok(())
     }
 
-    /// True where the output of that job is held.
+    /// True if the output of that job is stored.
     pub(super) fn holds(&self, number: u64) -> bool {
         self.held.contains_key(&number)
     }
 
-    /// The first job whose output is held.
+    /// The first job with stored output.
     pub(super) fn first(&self) -> Option<u64> {
         self.held.keys().next().copied()
     }
 
-    /// Prints what is held of a job, and holds it no longer.
+    /// Prints and removes a job's stored output.
     pub(super) fn print(
         &mut self,
         number: u64,
@@ -138,7 +138,7 @@ impl Spool {
             return Ok(());
         };
         copy_part(&self.file, held.at, held.stdout, out)?;
-        // Who reads stderr may have gone.
+        // The reader of stderr may have gone.
         let _ = copy_part(&self.file, held.at + held.stdout, held.stderr, err);
         self.held.remove(&number);
         if self.held.is_empty() {
@@ -154,7 +154,7 @@ impl Spool {
     }
 }
 
-/// What a file holds, and where the last entry ends that was written whole.
+/// The content of a file, and where the last complete entry ends.
 fn read(file: &File) -> io::Result<(BTreeMap<u64, Held>, u64)> {
     let length = file.metadata()?.len();
     let mut held = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What came of the jobs, and how it is said in the end.
+//! Counts the results of jobs, and summarises them at the end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,35 +7,34 @@ use breakeven_profile::unit;
 
 use super::process::How;
 
-/// Failed jobs that are named.
+/// Most failed jobs that are named.
 const NAMED: usize = 5;
 
-/// Longest input that is named whole, characters.
+/// Longest input that is printed in full, characters.
 const LONGEST: usize = 60;
 
-/// What came of the jobs so far.
+/// Results of the jobs so far.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
-    /// Jobs that have ended, by their device.
+    /// Finished jobs, by their device.
     by_device: BTreeMap<String, u64>,
     failed: u64,
-    /// The first failed jobs: their number, their input, and how they ended.
+    /// The first failed jobs: number, input, and how they ended.
     named: Vec<(u64, String, How)>,
-    /// Jobs that a GPU's command failed at, by how it ended, and what it said last, the first
-    /// time.
+    /// Jobs at which a GPU's command failed, by how it ended, with its last line the first time.
     fell: BTreeMap<How, (u64, Option<String>)>,
     pub(super) retried: u64,
-    /// Jobs that were taken back from a GPU's command that took too long.
+    /// Jobs recalled from a GPU's command that took too long.
     pub(super) recalled: u64,
-    /// Jobs that are in the joblog of an earlier run.
+    /// Jobs in the joblog of an earlier run.
     pub(super) left_out: u64,
-    /// Those of them that failed there.
+    /// Those among them that failed in that run.
     pub(super) failed_before: u64,
-    /// Jobs of the joblog that are none of these.
+    /// Other jobs of the joblog.
     pub(super) unmatched: usize,
     /// Outputs that the spool keeps for the next run.
     pub(super) held: usize,
-    /// Times that a GPU was left alone after it failed.
+    /// Number of quarantines of a GPU.
     pub(super) quarantines: u64,
 }
 
@@ -55,7 +54,7 @@ impl Summary {
         }
     }
 
-    /// A GPU's command failed at so many jobs.
+    /// A GPU's command failed at `count` jobs.
     pub(super) fn fell(&mut self, how: &How, said: Option<&str>, jobs: u64) {
         let first = || (0, said.map(str::to_owned));
         self.fell.entry(how.clone()).or_insert_with(first).0 += jobs;
@@ -65,7 +64,7 @@ impl Summary {
         self.failed + self.failed_before > 0
     }
 
-    /// It in lines.
+    /// The summary in lines.
     pub(super) fn lines(&self, took: Duration) -> Vec<String> {
         let jobs = |count: u64| match count {
             1 => "1 job".to_owned(),
@@ -86,12 +85,12 @@ impl Summary {
         let mut lines = vec![first];
         if self.left_out > 0 {
             let left_out = jobs(self.left_out);
-            lines.push(format!("{left_out} of an earlier run left out"));
+            lines.push(format!("{left_out} of an earlier run skipped"));
         }
         if self.failed_before > 0 {
             let failed = jobs(self.failed_before);
             lines.push(format!(
-                "{failed} of them failed there: --resume-failed runs what failed again"
+                "{failed} of them failed in that run: --resume-failed repeats them"
             ));
         }
         if self.unmatched > 0 {
@@ -114,7 +113,9 @@ impl Summary {
         }
         if self.quarantines > 0 {
             let times = times(self.quarantines);
-            lines.push(format!("a GPU was left alone after its failures, {times}"));
+            lines.push(format!(
+                "a GPU was quarantined {times} after repeated failures"
+            ));
         }
         if self.recalled > 0 {
             let recalled = jobs(self.recalled);
@@ -124,7 +125,7 @@ impl Summary {
         }
         if self.retried > 0 {
             let times = times(self.retried);
-            lines.push(format!("a command that failed was run again, {times}"));
+            lines.push(format!("failed commands were retried {times}"));
         }
         if self.failed > 0 {
             lines.push(format!("{} failed:", jobs(self.failed)));
@@ -138,14 +139,14 @@ impl Summary {
         if self.held > 0 {
             let held = jobs(self.held as u64);
             lines.push(format!(
-                "the output of {held} is kept; --resume prints it in its turn"
+                "the output of {held} is kept; --resume prints it in order"
             ));
         }
         lines
     }
 }
 
-/// An input as it is named: in quotes, cut where it is long.
+/// An input in quotes, cut if it is long.
 fn named(input: &[u8]) -> String {
     let text = String::from_utf8_lossy(input);
     match text.char_indices().nth(LONGEST) {

@@ -1,4 +1,4 @@
-//! What watches over a run: the thread that ends processes, Ctrl-C, and the guard.
+//! Supervises a run: the thread that ends processes, Ctrl-C, and the guard.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,12 +12,12 @@ use super::jobs::{Jobs, Stop};
 use super::running::Looks;
 use crate::engine::supervisor::{on_interrupt, start_thread};
 
-/// For how long an interrupted run prints what has ended, into a pipe that nobody reads, say.
-/// Jobs that do not end when they are asked to are killed before.
+/// How long an interrupted run prints remaining output, for example into a pipe that nobody reads.
+/// Jobs that ignore the request to end are killed before.
 const LAST_WORDS: Duration = Duration::from_millis(900);
 
-/// Runs `body`, while a thread ends the processes that are to end. Ctrl-C stops the jobs, and
-/// if this process is killed, its guard ends them.
+/// Runs `body` while a thread ends late processes. Ctrl-C stops the jobs; if this process is
+/// killed, its guard ends them.
 pub(super) fn supervised(
     jobs: &Arc<Jobs>,
     looks: Looks,
@@ -29,7 +29,7 @@ pub(super) fn supervised(
             jobs.stop(Stop::Interrupted);
             drop(jobs);
             let end = || {
-                // All that has ended is in the joblog, or runs again.
+                // Finished jobs are in the joblog; others run again.
                 std::process::exit(130);
             };
             let later = start_thread(move || {
@@ -61,7 +61,7 @@ pub(super) fn supervised(
     happened
 }
 
-/// Elsewhere nothing tells the processes of a run.
+/// Other systems cannot identify the processes of a run.
 #[cfg(target_os = "linux")]
 fn guard(jobs: &Jobs) -> Result<Guard> {
     let printer = super::running::lock(&jobs.printer);

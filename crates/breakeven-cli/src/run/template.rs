@@ -1,8 +1,8 @@
-//! A command with placeholders, and what it is for given inputs.
+//! A command with placeholders, and the command lines that it gives for inputs.
 //!
-//! A command that only has words and quotes is run as it is, without a shell. Another one is
-//! run by `sh -c`, and inputs reach it as variables of its environment: what is in them is
-//! never read as a part of the script.
+//! A command that only has words and quotes is run directly, without a shell. Any other command is
+//! run by `sh -c`, and inputs reach it as environment variables: their content is never read as
+//! part of the script.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -14,14 +14,14 @@ use std::process::Command;
 use super::part::Part;
 use super::scan::{CommandError, Piece, Pieces, Quote, Scanned, scan};
 
-/// What a job fills into a command.
+/// The values for a command's placeholders.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Filling<'f> {
-    /// Its inputs, one or several.
+    /// Its inputs, one or more.
     pub(super) inputs: &'f [&'f [u8]],
-    /// The number of the first one.
+    /// The number of the first input.
     pub(super) number: u64,
-    /// The slot that the job runs in, from 1 on.
+    /// The number of the job's slot, from 1.
     pub(super) slot: usize,
 }
 
@@ -29,13 +29,13 @@ pub(crate) struct Filling<'f> {
 #[derive(Debug)]
 pub(crate) struct Template {
     text: OsString,
-    /// Where its program is, or the shell: looked for once, not by every process.
+    /// The path of its program, or of the shell, looked up once.
     path: Option<PathBuf>,
     scanned: Scanned,
 }
 
 impl Template {
-    /// A command that is for no input, in which nothing is a placeholder.
+    /// A command without inputs, in which nothing is a placeholder.
     pub(crate) fn without_inputs(text: &OsStr) -> Result<Self, CommandError> {
         let scanned = scan(text.as_bytes().trim_ascii(), true)?;
         Ok(Self::of(text, scanned))
@@ -45,7 +45,7 @@ impl Template {
         let mut scanned = scan(text.as_bytes().trim_ascii_end(), false)?;
         if !scanned.has_parts {
             let whole = || vec![Piece::Part(Part::Whole, Quote::None)];
-            // What separates the last word from the end separates it from the input.
+            // The separator before the end also separates the word from the input.
             scanned.script.push(vec![Piece::Text(b" ".to_vec())]);
             scanned.script.push(whole());
             scanned.words.push(whole());
@@ -67,7 +67,7 @@ impl Template {
         }
     }
 
-    /// As it was given.
+    /// The text as given.
     pub(super) fn text(&self) -> &OsStr {
         &self.text
     }
@@ -112,7 +112,7 @@ impl Template {
         command
     }
 
-    /// The job's command as one can give it to a shell.
+    /// The job's command, quoted for a shell.
     pub(super) fn shown(&self, filling: Filling<'_>) -> Vec<u8> {
         if self.scanned.needs_shell && !self.scanned.is_plain {
             let mut shown = Vec::new();
@@ -131,7 +131,7 @@ impl Template {
         })
     }
 
-    /// The script in which variables stand for placeholders.
+    /// The script in which variables replace placeholders.
     fn script(&self, filling: Filling<'_>) -> Vec<u8> {
         self.script_with(filling, |part, index, quote, script| {
             let name = variable(part, index);
@@ -162,7 +162,7 @@ impl Template {
         .concat()
     }
 
-    /// What the variables of a job are.
+    /// The values of a job's variables.
     fn values(&self, filling: Filling<'_>) -> Vec<(Part, usize, Vec<u8>)> {
         let mut values: Vec<(Part, usize, Vec<u8>)> = Vec::new();
         for piece in self.scanned.script.iter().flatten() {
@@ -194,8 +194,8 @@ impl Filling<'_> {
     }
 }
 
-/// Words with what stands in their placeholders' place. A word with an input is repeated for
-/// each of several, with `between` between them if that is given, else as words.
+/// Words with their placeholders replaced. A word with an input is repeated for each of several
+/// inputs, joined by `between` if that is given, else as separate words.
 fn filled(
     words: &[Pieces],
     inputs: usize,
@@ -219,7 +219,7 @@ fn filled(
     all
 }
 
-/// The file of a program that is found by its name.
+/// The path of a program that is found by its name.
 fn found(name: &OsStr) -> Option<PathBuf> {
     let is_found = |path: &PathBuf| {
         let found = path.metadata();
@@ -230,12 +230,12 @@ fn found(name: &OsStr) -> Option<PathBuf> {
     paths.find(is_found)
 }
 
-/// The variable that has what stands in a placeholder's place.
+/// The variable for a placeholder.
 fn variable(part: Part, index: usize) -> String {
     format!("BREAKEVEN_{part:?}_{index}").to_uppercase()
 }
 
-/// Text that a shell takes for itself, where it stands within those quotes.
+/// Text that a shell takes literally within those quotes.
 pub(super) fn quoted(text: &[u8], quote: Quote) -> Vec<u8> {
     let is_harmless = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./+:,@%".contains(byte);
     let mut quoted = Vec::with_capacity(text.len() + 2);

@@ -1,24 +1,24 @@
-//! Which device the jobs of a GPU slot see, by the variables that drivers' runtimes read.
+//! Which device the jobs of a GPU slot see, by the variables of the drivers' runtimes.
 
 use std::fs;
 
-/// Variables that choose devices. ROCR_VISIBLE_DEVICES stays the user's: HIP numbers the
-/// devices that it leaves (ROCm documentation, "GPU isolation techniques").
+/// Variables that choose devices. ROCR_VISIBLE_DEVICES stays the user's: HIP numbers the devices
+/// that it leaves visible (ROCm documentation, "GPU isolation techniques").
 const CHOOSING: [&str; 3] = [
     "CUDA_VISIBLE_DEVICES",
     "HIP_VISIBLE_DEVICES",
     "ZE_AFFINITY_MASK",
 ];
 
-/// What the jobs of one slot see.
+/// The devices that the jobs of one slot see.
 pub(super) type Visible = Vec<(&'static str, String)>;
 
-/// The devices of this machine, as far as no driver is asked.
+/// The devices of this machine, without asking a driver.
 #[derive(Debug, Default)]
 pub(super) struct Devices {
-    /// What the user's variables leave, by variable.
+    /// The devices that the user's variables allow, by variable.
     lists: Vec<(&'static str, Vec<String>)>,
-    /// How many there are, where that is known.
+    /// Their number, if known.
     count: Option<usize>,
 }
 
@@ -44,12 +44,12 @@ impl Devices {
         }
     }
 
-    /// Devices that are known of; 1 where none is.
+    /// Number of known devices; 1 if none.
     pub(super) fn count(&self) -> usize {
         self.count.unwrap_or(1)
     }
 
-    /// What the jobs of a slot see; slots beyond the devices share them.
+    /// The devices for the jobs of a slot; further slots share devices.
     pub(super) fn visible(&self, slot: usize) -> Visible {
         let number = slot % self.count.unwrap_or(usize::MAX);
         let chosen = |name: &'static str| {
@@ -76,7 +76,7 @@ fn nvidia() -> Option<usize> {
     Some(fs::read_dir("/proc/driver/nvidia/gpus").ok()?.count())
 }
 
-/// GPUs of AMD's, by the kernel: nodes whose GPU has an id.
+/// GPUs of AMD's driver, by the kernel: nodes whose GPU has an id.
 fn amd() -> Option<usize> {
     let nodes = fs::read_dir("/sys/class/kfd/kfd/topology/nodes").ok()?;
     let is_gpu = |id: String| id.trim() != "0";

@@ -1,12 +1,11 @@
-//! Inputs that are run as one batch, and who has which of them.
+//! Inputs that run as one batch, and which device has which of them.
 //!
-//! The next window begins when all inputs of this one have been started, so no slot waits for
-//! a job that takes long.
+//! The next window begins when all inputs of this one have been started, so no slot waits for a
+//! long job.
 //!
-//! A task of the batch is a [`Ticket`]: it gets its input when it is started, the next one in
-//! order, on whatever device it is. The engine says how many tasks a device takes; workers
-//! take them from the end of the batch and GPUs from its front, and jobs begin in the order
-//! of their inputs all the same.
+//! A task of the batch is a [`Ticket`]: it gets the next input when it is started, on whatever
+//! device. The engine decides how many tasks a device gets; workers take them from the end of the
+//! batch and GPUs from its front, and jobs still begin in the order of their inputs.
 
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
@@ -17,19 +16,19 @@ use super::running::lock;
 
 /// Nobody runs it.
 const FREE: u8 = 0;
-/// A GPU's process runs it, and may yet do so after it was given up.
+/// A GPU's process runs it, possibly even after it was given up.
 const LAUNCHED: u8 = 1;
 /// It has ended.
 const ENDED: u8 = 2;
 
-/// How often it is looked whether a process that was given up has ended.
+/// How often to check whether a process that was given up has ended.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// The last jobs of a window are waited for, before the next one begins, for this fraction
-/// of the window's time: what they teach decides that one.
+/// Fraction of the window's time for which the next window waits for the last jobs, because their
+/// times decide it.
 const WAIT_PART: u32 = 16;
 
-/// An input and how far it is.
+/// An input and its state.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) input: Input,
@@ -37,18 +36,18 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// A GPU's process runs it from now on.
+    /// A GPU's process begins to run it.
     pub(super) fn launched(&self) {
         self.state.store(LAUNCHED, Ordering::SeqCst);
     }
 
-    /// A GPU's process runs it no longer.
+    /// A GPU's process has stopped running it.
     pub(super) fn is_over(&self, has_ended: bool) {
         let state = if has_ended { ENDED } else { FREE };
         self.state.store(state, Ordering::SeqCst);
     }
 
-    /// Waits until no GPU's process runs it; true where it need not be run any more.
+    /// Waits until no GPU's process runs it; true if it need not run again.
     pub(super) fn wait(&self) -> bool {
         while self.state.load(Ordering::SeqCst) == LAUNCHED {
             std::thread::sleep(LOOK);
@@ -57,7 +56,7 @@ impl Slot {
     }
 }
 
-/// Inputs that are run as one batch.
+/// Inputs that run as one batch.
 #[derive(Debug)]
 pub(super) struct Window {
     slots: Vec<Arc<Slot>>,
@@ -67,7 +66,7 @@ pub(super) struct Window {
     changed: Condvar,
 }
 
-/// Its batch has ended when this is dropped, also by a panic.
+/// Dropping it ends its batch, also after a panic.
 pub(super) struct Ends<'w>(pub(super) &'w Window);
 
 impl Drop for Ends<'_> {
@@ -76,7 +75,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// How far a window is.
+/// State of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 enum Stage {
     Begun,
@@ -115,7 +114,7 @@ impl Window {
         drop(self.changed.wait_timeout_while(taken, patience, is_open));
     }
 
-    /// A ticket for each input.
+    /// A ticket per input.
     pub(super) fn tickets(self: &Arc<Self>) -> Vec<Ticket> {
         let ticket = |_| Ticket {
             window: Arc::clone(self),
@@ -133,7 +132,7 @@ pub(super) struct Ticket {
 }
 
 impl Ticket {
-    /// Its input: the next one, the first time. None where there are fewer than tickets.
+    /// Its input: the next one, at the first call. None if there are fewer inputs than tickets.
     pub(super) fn slot(&self) -> Option<&Arc<Slot>> {
         let window = &self.window;
         let next = || {

@@ -1,6 +1,5 @@
-//! The job slots of the CPU, as workers of the engine: a thread for each job that can run at
-//! once, so no more than a window has inputs, however many slots there are. One that has
-//! nothing to do sleeps or ends. Windows overlap, and share the slots.
+//! The job slots of the CPU, as workers of the engine: a thread per concurrent job, at most one per
+//! input of a window. An idle thread sleeps or ends. Windows overlap and share the slots.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +14,7 @@ thread_local! {
     static SLOT: Cell<usize> = const { Cell::new(1) };
 }
 
-/// The number of the slot that the calling thread has, from 1 on.
+/// The number of the calling thread's slot, from 1.
 pub(super) fn slot() -> usize {
     SLOT.get()
 }
@@ -24,7 +23,7 @@ pub(super) fn slot() -> usize {
 #[derive(Debug)]
 pub(super) struct Workers {
     slots: usize,
-    /// The numbers of those that nobody has, the first one last.
+    /// The numbers of the free slots, the first one last.
     free: Mutex<Vec<usize>>,
     freed: Condvar,
 }
@@ -38,7 +37,7 @@ impl Workers {
         }
     }
 
-    /// Calls `body` in a slot, once one is free.
+    /// Calls `body` in a slot, as soon as one is free.
     fn in_slot<R>(&self, body: impl FnOnce() -> R) -> R {
         let free = self
             .freed
@@ -63,7 +62,7 @@ struct Threads<'b> {
 }
 
 impl<'b> Threads<'b> {
-    /// Starts each that does not run, once: one that finds nothing to do ends at once, perhaps
+    /// Starts each thread that does not run, once: one that finds no work ends at once, perhaps
     /// before the next is started.
     fn wake<'s>(&'s self, scope: &'s Scope<'s, 'b>) {
         let more = |live| (live < self.most).then_some(live + 1);
@@ -75,7 +74,7 @@ impl<'b> Threads<'b> {
             let thread = std::thread::Builder::new();
             let started = thread.spawn_scoped(scope, move || self.run(scope));
             if started.is_err() {
-                // The system has no more threads: those that there are do it all.
+                // The system has no more threads: the existing ones do all work.
                 self.live.fetch_sub(1, order);
                 return;
             }
@@ -85,7 +84,7 @@ impl<'b> Threads<'b> {
     fn run<'s>(&'s self, scope: &'s Scope<'s, 'b>) {
         while self.turn(scope) {}
         self.live.fetch_sub(1, Ordering::SeqCst);
-        // What came before that was left to this thread.
+        // This thread must finish the earlier tasks itself.
         while self.turn(scope) {}
     }
 
@@ -123,7 +122,7 @@ impl CpuExecutor for Workers {
         std::thread::scope(|scope| body(&|| threads.wake(scope)));
     }
 
-    /// Of a batch that cannot be stopped, which no run has.
+    /// A batch that cannot be stopped, which a run never has.
     fn all(&self, portion: Portion<'_>) {
         self.in_slot(|| portion.run());
     }

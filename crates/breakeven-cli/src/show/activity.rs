@@ -1,5 +1,5 @@
-//! What the devices of a trace did: busy and idle, what overlapped, what ran longest,
-//! copies, launches, streams.
+//! The devices' activity in a trace: busy and idle, overlap, longest operations, copies, launches,
+//! streams.
 
 use breakeven_judge::Row as Judged;
 use breakeven_judge::page::figures::{giga, plural, share, time};
@@ -9,7 +9,7 @@ use breakeven_profile::unit;
 
 use super::Report;
 
-/// Operations of a device that are listed.
+/// Most listed operations per device.
 const LISTED: usize = 20;
 
 pub(super) fn add(report: &Report, page: &mut Page) {
@@ -21,9 +21,9 @@ pub(super) fn add(report: &Report, page: &mut Page) {
     let rows = all.iter().flat_map(|activity| times(report, activity));
     page.table(table("device", "", ["time", "part"], rows.collect()));
     page.aside(
-        "time with anything under way, with nothing, with a kernel that computes, with one that \
-         communicates, with a copy or fill: as fractions of the span; hidden by compute: while a \
-         kernel computed, as a fraction of the line above",
+        "busy: at least one activity; idle: none; compute, communication: at least one such \
+         kernel; copies: at least one copy or fill. Fractions are of the span. hidden by compute: \
+         while a kernel computed, as a fraction of the line above.",
     );
     for activity in all {
         page.table(longest(report, activity));
@@ -50,7 +50,7 @@ fn table<'a>(
     }
 }
 
-/// A time and its part of another.
+/// A time, and its fraction of another.
 fn part(ns: u64, of: u64) -> String {
     match ns {
         0 => String::new(),
@@ -95,7 +95,7 @@ fn times(report: &Report, activity: &Activity) -> Vec<Row> {
 }
 
 fn longest(report: &Report, activity: &Activity) -> Table {
-    // Ranges are around what ran, and have no time of their own.
+    // Ranges surround operations, and have no time of their own.
     let on_it = |row: &&Judged| row.device == activity.device && row.own_ns > 0.0;
     let mut ran: Vec<&Judged> = report.overview.rows.iter().filter(on_it).collect();
     ran.sort_by(|a, b| b.total_ns.total_cmp(&a.total_ns));
@@ -183,7 +183,7 @@ fn launches(report: &Report, all: &[Activity]) -> Table {
     table("", "launches", heads, rows.collect())
 }
 
-/// A count and its part of another.
+/// A count, and its fraction of another.
 fn part_of(count: u64, of: u64) -> String {
     format!("{} {}", unit::count(count as f64), fraction(count, of))
 }
@@ -204,7 +204,7 @@ fn streams<'a>(report: &Report, all: impl Iterator<Item = &'a Activity>) -> Tabl
     table("device", "", ["kernels", "copies", "busy"], rows.collect())
 }
 
-/// Lines of the CSV: heads of columns, each with its cell.
+/// Lines of the CSV: column heads, each with its cell.
 pub(super) fn lines(report: &Report) -> Vec<Vec<(&'static str, String)>> {
     let mut lines = Vec::new();
     for activity in &report.profile.activity {

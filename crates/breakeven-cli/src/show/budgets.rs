@@ -1,4 +1,4 @@
-//! The budgets by which a profile of the suite is judged where the user gives none.
+//! Default budgets for a profile of the suite.
 
 use breakeven_judge::{Budget, Limited, Limits, Scope};
 use breakeven_profile::profile::Profile;
@@ -14,7 +14,7 @@ pub(crate) const SUITE: [(&str, u64, u64); 7] = [
     ("dendritic_integration", 10, 300),
 ];
 
-/// The suite's own: for discrete GPUs, and for the default sizes.
+/// The suite's own budgets: for discrete GPUs, and for the default sizes.
 pub(super) fn of_the_suite(profile: &Profile) -> Limits {
     let discrete = profile
         .environment

@@ -1,5 +1,5 @@
-//! One line per operation, device and part of a call, then those of what devices did over
-//! a trace; times in ns.
+//! One line per operation, device and phase of a call, then those of the devices' activity in a
+//! trace; times in ns.
 
 use std::io::Write;
 use std::iter;
@@ -12,16 +12,16 @@ use breakeven_profile::stats::Summary;
 use super::executions::Executions;
 use super::{Report, activity};
 
-/// A part of a row: the calls as wholes, the runs' medians, or a phase.
+/// What a row is about: complete calls, the runs' medians, or a phase.
 struct Line<'r> {
     row: &'r Row,
     part: &'r str,
     summary: Option<&'r Summary>,
-    /// Of whole calls.
+    /// Complete calls.
     execution: Option<Executions<'r>>,
 }
 
-/// What stands in a column of a line.
+/// The cell of a column in a line.
 type Cell = fn(&Line<'_>) -> Option<String>;
 
 const COLUMNS: [(&str, Cell); 35] = [
@@ -107,7 +107,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// The part that is all of a call.
+/// The name for complete calls.
 const WHOLE: &str = "call";
 
 impl<'r> Line<'r> {
@@ -115,7 +115,7 @@ impl<'r> Line<'r> {
         (self.part == WHOLE).then_some(self.row)
     }
 
-    /// Rates belong to the part that computes: the kernel where there is one.
+    /// Rates belong to the phase that computes: the kernel if there is one.
     fn rates(&self) -> Option<&'r Roofline> {
         let mut phases = self.row.phases.iter();
         let has_kernel = phases.any(|(phase, _)| phase == "kernel");

@@ -34,7 +34,7 @@ pub(super) fn add(report: &Report, page: &mut Page) {
         ("gpu", text.into())
     }));
     for absent in &report.absent {
-        // The reason alone; `breakeven devices` has the remedy.
+        // Only the reason; `breakeven devices` has the remedy.
         let text = format!("{}: {}", absent.backend.unwrap_or("gpu"), absent.reason);
         facts.push(("none", Text::new(text, Tone::Faint)));
     }
@@ -49,7 +49,7 @@ pub(super) fn add(report: &Report, page: &mut Page) {
     }
     page.facts(facts);
     if environment.gpus.is_empty() && !report.absent.is_empty() {
-        page.aside("no GPU to measure; `breakeven devices` tells what to install");
+        page.aside("no GPU to measure; `breakeven devices` says what to install");
     }
     let peaks = profile.evidence.peaks.iter();
     page.table(Table {
@@ -114,7 +114,7 @@ fn gpu_text(gpu: &Gpu) -> String {
     parts.join(" · ")
 }
 
-/// What the table of peaks says of one device.
+/// The table of peaks for one device.
 pub(crate) fn peak_cells(peak: &Peak) -> [String; 6] {
     let rate = |rate: Option<f64>| rate.map_or_else(String::new, unit::bytes_per_s);
     let cached = peak

@@ -1,4 +1,4 @@
-//! The profile file's own document, with what was computed beside the samples.
+//! The profile file's own document, with the computed figures added.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{Absent, Report};
 
-/// What is computed over all operations, and what is known beside the profile.
+/// Figures computed over all operations, and notes from outside the profile.
 #[derive(Serialize)]
 struct Further<'r> {
     absent: &'r [Absent],

@@ -1,5 +1,5 @@
-//! What the machine did while a profile was measured: use, memory, temperature, power and
-//! clocks of each device, and what limited the clocks.
+//! The machine's load while a profile was measured: use, memory, temperature, power and clocks of
+//! each device, and the reasons of throttled clocks.
 
 use breakeven_judge::page::figures::{of, plural, share};
 use breakeven_judge::page::{Column, Page, Row, Table};
@@ -9,7 +9,7 @@ use breakeven_profile::unit;
 
 use super::Report;
 
-/// Heads of the figures, and how much each is wanted where room is short.
+/// Heads of the figures with their priority in narrow terminals.
 const COLUMNS: [(&str, u8); 10] = [
     ("use", 100),
     ("max", 60),
@@ -45,7 +45,7 @@ pub(super) fn add(report: &Report, page: &mut Page) {
             .collect();
         let device = report.label(&figures.device);
         let reasons = reasons.join(", ");
-        page.say(format!("{device}: clocks were limited by: {reasons}"));
+        page.say(format!("{device}: clocks were throttled by: {reasons}"));
     }
     page.aside(how(records, &all));
     page.aside(

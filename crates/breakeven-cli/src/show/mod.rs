@@ -1,4 +1,4 @@
-//! `breakeven show`: a profile as text, one format per file.
+//! `breakeven show`: prints a profile, one function per format.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
@@ -54,31 +54,31 @@ pub(crate) fn run(args: &ShowArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
     Ok(Ending::Judged(report.budgets))
 }
 
-/// Everything that is printed about a profile.
+/// The printed report on a profile.
 pub(crate) struct Report {
     pub(crate) profile: Profile,
     pub(crate) overview: Overview,
     pub(crate) thresholds: Thresholds,
-    /// Backends without a device here; empty for a profile from elsewhere.
+    /// Backends without a device here; empty for a profile from another machine.
     pub(crate) absent: Vec<Absent>,
-    /// What went wrong beside the operations.
+    /// Failures that are not an operation's.
     pub(crate) notes: Vec<String>,
-    /// What is worth knowing beside it.
+    /// Notes.
     pub(crate) remarks: Vec<String>,
-    /// What is said of budgets of the user's that nothing was held against.
+    /// Notes on the user's budgets that applied to no operation.
     pub(crate) unmatched: Vec<String>,
-    /// How the budgets that the user gave end.
+    /// The result of the user's budgets.
     pub(crate) budgets: Outcome,
-    /// True where the user gave the budgets.
+    /// True if the user gave budgets.
     budgets_given: bool,
-    /// True where the targets are for these operations: those of the suite, or of the file.
+    /// True if the targets apply to these operations: those of the suite, or of the file.
     has_targets: bool,
     /// Names of operations of which the profile has several sizes.
     sized: HashSet<String>,
 }
 
 impl Report {
-    /// Judges a profile by the limits given.
+    /// Judges a profile by the given limits.
     pub(crate) fn new(profile: Profile, limits: Option<Limits>) -> Self {
         let budgets_given = limits.is_some();
         let limits = limits.unwrap_or_default();
@@ -93,8 +93,12 @@ impl Report {
             false => Outcome::Mismatched,
         };
         let unmatched = unmatched.iter();
-        let unmatched =
-            unmatched.map(|(scope, why)| format!("the limit of {scope} applies to nothing: {why}"));
+        let unmatched = unmatched.map(|(scope, why)| {
+            format!(
+                "the limit of {scope} applies to no operation: \
+                {why}"
+            )
+        });
         let unmatched = unmatched.collect();
         Self {
             unmatched,
@@ -111,8 +115,8 @@ impl Report {
         }
     }
 
-    /// Judges a profile of the suite: by the limits given, else by the suite's own, which are
-    /// for whatever of it was measured and never fail.
+    /// Judges a profile of the suite: by the given limits, else by the suite's own, which apply to
+    /// the measured operations and never fail.
     #[cfg(feature = "engine")]
     pub(crate) fn of_the_suite(profile: Profile, limits: Option<Limits>) -> Self {
         let own = limits.is_none().then(|| budgets::of_the_suite(&profile));
@@ -124,7 +128,7 @@ impl Report {
         report
     }
 
-    /// Everything, for people.
+    /// The complete page.
     fn page(&self) -> Page {
         let mut page = Page::default();
         environment::add(self, &mut page);
@@ -136,7 +140,7 @@ impl Report {
         page
     }
 
-    /// What stands beside the table of the operations, for the page of `breakeven report`.
+    /// The texts around the table of operations, for the page of `breakeven report`.
     pub(crate) fn words(&self) -> Words {
         let mut words = Words::default();
         environment::add(self, &mut words.environment);
@@ -147,7 +151,7 @@ impl Report {
         words
     }
 
-    /// An operation's name, with its size where the profile has several.
+    /// An operation's name, with its size if the profile has several.
     fn operation(&self, name: &str, size: Option<u64>) -> String {
         match size.filter(|_| self.sized.contains(name)) {
             Some(size) => format!("{name} (size {size})"),
@@ -160,7 +164,7 @@ impl Report {
         format!("{} on {}", self.operation(name, size), self.label(device))
     }
 
-    /// The id of a device, said to be software where it is a GPU and is.
+    /// The id of a device; a software GPU is marked.
     fn label(&self, device: &str) -> String {
         self.profile.device_label(device)
     }
@@ -169,10 +173,10 @@ impl Report {
 /// A backend that has no device here.
 #[derive(Debug, Serialize)]
 pub(crate) struct Absent {
-    /// Which one; none for all of them.
+    /// The backend; none for all of them.
     pub(crate) backend: Option<&'static str>,
     pub(crate) reason: String,
-    /// What would make it present.
+    /// What would make it available.
     pub(crate) remedy: String,
 }
 
@@ -185,8 +189,8 @@ fn sized(profile: &Profile) -> HashSet<String> {
     several.map(|operation| operation.name.clone()).collect()
 }
 
-/// A report in a format; what a format has no room for goes to `err`. A reader that
-/// has gone stops the printing and nothing else.
+/// Prints a report in a format; notes that the format has no room for go to `err`. A closed output
+/// only stops the printing.
 pub(crate) fn write(
     report: &Report,
     format: Format,
@@ -200,18 +204,18 @@ pub(crate) fn write(
         Format::Csv => csv::write(report, out),
     };
     unless_closed(printed.and_then(|()| Ok(out.flush()?)))?;
-    // Nobody may be left to tell.
+    // The reader of stderr may be gone.
     for note in report.notes.iter().filter(|_| format == Format::Csv) {
         let _ = writeln!(err, "{}", clean(note));
     }
-    // A page has them.
+    // A page includes them.
     if let Format::Json | Format::Csv = format {
         tell_unmatched(report, err);
     }
     Ok(())
 }
 
-/// Says which budgets nothing was held against.
+/// Lists the budgets that applied to no operation.
 pub(crate) fn tell_unmatched(report: &Report, err: &mut dyn Write) {
     for text in &report.unmatched {
         let _ = writeln!(err, "error: {}", clean(text));

@@ -1,4 +1,4 @@
-//! Below the main table: winners, bottlenecks, targets, budgets.
+//! The page below the main table: winners, bottlenecks, targets, budgets.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use super::Report;
 
-/// Groups of findings with one cause, and operations that miss a target, that are printed;
-/// the rest is counted.
+/// Most printed groups of findings with one cause, and most operations that miss a target; the rest
+/// is counted.
 const MOST_PRINTED: usize = 8;
 
 pub(super) fn add(report: &Report, page: &mut Page) {
@@ -70,7 +70,7 @@ fn add_winners(report: &Report, page: &mut Page) {
     }
 }
 
-/// How often calls on each GPU found the memory that they needed.
+/// How often calls on each GPU found memory in the pool.
 fn add_reuse(report: &Report, page: &mut Page) {
     let mut devices: BTreeMap<&str, DeviceMemory> = BTreeMap::new();
     for operation in &report.profile.operations {
@@ -94,7 +94,7 @@ fn add_reuse(report: &Report, page: &mut Page) {
     }
 }
 
-/// What kernels were launched with where that was tuned, the kernels of a device together.
+/// The tuned launch configurations, the kernels of a device together.
 fn add_tuned(report: &Report, page: &mut Page) {
     let mut devices: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for operation in &report.profile.operations {
@@ -112,7 +112,7 @@ fn add_tuned(report: &Report, page: &mut Page) {
     }
 }
 
-/// How far ahead the winner is, and of whom.
+/// The winner's lead, and the runner-up.
 fn ahead(report: &Report, winner: &Winner) -> String {
     let interval = winner.interval.map_or_else(String::new, |[lower, upper]| {
         format!(" ({} to {})", times(lower), times(upper))
@@ -125,7 +125,7 @@ fn ahead(report: &Report, winner: &Winner) -> String {
     format!("{}×{interval} {how} {next}", times(winner.ratio))
 }
 
-/// Findings with one cause together, the figures of each.
+/// Findings with the same cause, with the figures of each.
 fn add_findings(report: &Report, page: &mut Page) {
     let mut groups: Vec<Vec<&Finding>> = Vec::new();
     let mut places = HashMap::new();
@@ -161,7 +161,7 @@ fn add_findings(report: &Report, page: &mut Page) {
     }
 }
 
-/// The next step, with the flag that asks for it.
+/// The next step, with the flag for it.
 fn with_flag(step: &str) -> String {
     step.replace("more warm-up calls", "more warm-up calls (--warmup)")
         .replace("more runs", "more runs (--runs)")
@@ -176,7 +176,7 @@ fn item(report: &Report, finding: &Finding) -> Item {
     }
 }
 
-/// What a finding says, with its figure.
+/// A finding in words, with its figure.
 fn finding_text(finding: &Finding) -> String {
     let (value, limit) = (finding.value, finding.threshold);
     match finding.what {

@@ -1,4 +1,4 @@
-//! `breakeven sweep`.
+//! Arguments of `breakeven sweep`.
 
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
@@ -14,8 +14,7 @@ pub(crate) struct SweepArgs {
     #[arg(value_name = "KERNEL", value_parser = crate::values::kernel)]
     pub(crate) kernel: &'static str,
 
-    /// What the sweep varies: size, batch, window or hidden
-    /// [default: size, where the kernel has one]
+    /// What the sweep varies: size, batch, window or hidden [default: size, if the kernel has one]
     #[arg(long, value_name = "WHAT", value_parser = parsed::<Over>)]
     pub(crate) over: Option<Over>,
 
@@ -27,7 +26,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "N", value_parser = one_or_more::<NonZeroU64>)]
     pub(crate) to: Option<NonZeroU64>,
 
-    /// GPUs to compare with the CPU: all, gpu, ids with commas between them, or cpu for none
+    /// GPUs to compare with the CPU: all, gpu, ids separated by commas, or cpu for none
     #[arg(long, alias = "devices", value_name = "DEVICES", default_value = "all")]
     pub(crate) device: String,
 
@@ -51,17 +50,17 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: SweepFormat,
 
-    /// Time after which a GPU that does not answer counts as hung, whole seconds
+    /// Time after which an unresponsive GPU counts as hung, whole seconds
     #[arg(long, value_name = "TIME", default_value = "120s", value_parser = crate::values::seconds)]
     pub(crate) device_timeout: NonZeroU32,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SweepFormat {
-    /// For people: table and plot, as wide as the terminal
+    /// Table and plot, as wide as the terminal
     #[default]
     Table,
-    /// For programs
+    /// JSON
     Json,
     /// One line per value and device; times in ns
     Csv,

@@ -1,4 +1,4 @@
-//! What a sweep goes over, and the values to begin with.
+//! The swept quantity, and its first values.
 
 use std::num::NonZeroU64;
 
@@ -13,9 +13,9 @@ use crate::sweep::args::SweepArgs;
 pub(crate) struct Axis {
     pub(crate) kernel: &'static str,
     pub(crate) over: Over,
-    /// The values to begin with.
+    /// The first values.
     pub(super) values: Vec<u64>,
-    /// Values between them mean something too.
+    /// Values between them are valid too.
     pub(crate) is_range: bool,
 }
 
@@ -28,7 +28,7 @@ impl Axis {
         let (values, is_range) = match Workload::points(args.kernel, over)? {
             Points::Range([first, last]) => {
                 let [from, to] = [args.from, args.to].map(|asked| asked.map(NonZeroU64::get));
-                // What was not asked for makes room for what was.
+                // A given end moves the default of the other end.
                 let to = to.unwrap_or(last.max(from.unwrap_or(first)));
                 let from = from.unwrap_or(first.min(to));
                 if from > to {
@@ -58,7 +58,7 @@ impl Axis {
         Ok(Workload::at(self.kernel, self.over, value)?)
     }
 
-    /// Elements at a value that may lie between two whole ones.
+    /// Elements at a value that may lie between two integers.
     pub(crate) fn elements(&self, value: f64) -> Result<f64> {
         let below = whole(value.floor().max(1.0));
         let at = |value: u64| Ok::<_, anyhow::Error>(self.workload(value)?.size() as f64);
@@ -66,7 +66,7 @@ impl Axis {
         Ok(low + (high - low) * (value - below as f64).clamp(0.0, 1.0))
     }
 
-    /// Fails where the largest workload does not fit, and says which would.
+    /// Fails if the largest workload does not fit, and says which would.
     pub(super) fn check_memory(&self, machine: &Machine, on_gpu: bool) -> Result<()> {
         let needed = |value| Ok::<_, anyhow::Error>(self.workload(value)?.memory_bytes(on_gpu));
         let Some(&last) = self.values.last() else {

@@ -1,7 +1,6 @@
-//! What the cost model is told of a sweep. A kernel called for a whole batch and
-//! tasks executed one by one do not take the same time, so batches are executed as
-//! `plan` and Auto would have them, by one device after the other, where the sweep
-//! has shown what takes how long.
+//! Batches that a sweep executes for the cost model. A kernel call for a complete batch and tasks
+//! executed one by one take different times, so batches are executed as `plan` and Auto would, on
+//! one device after the other, with sizes chosen from the sweep's times.
 
 use breakeven::plan::Objective;
 use breakeven_profile::profile::Device;
@@ -11,11 +10,11 @@ use super::found::Found;
 use crate::engine::protocol::{BatchCell, BatchGpus, Cell};
 use crate::engine::suite::Over;
 
-/// Batches of one size of item: with its executions each fills a quarter of what the
-/// cost model remembers of an operation.
+/// Batches per size of item: with its executions, each fills a quarter of the cost model's memory
+/// of an operation.
 const MOST_BATCHES: usize = 4;
 
-/// Executions that count for sure, beside the first.
+/// Executions that always count, after the first.
 pub(super) const EXECUTIONS: u32 = 3;
 
 /// Longest time of an execution, ns.
@@ -24,10 +23,10 @@ const LONGEST_NS: f64 = 0.5e9;
 /// Elements of the larger one of two batches of small items.
 const ELEMENTS: u64 = 1 << 20;
 
-/// Tasks of that batch at most.
+/// Most tasks of that batch.
 const MOST_TASKS: u64 = 1024;
 
-/// The batches to execute on each device, given the memory that there is.
+/// The batches to execute on each device, given the available memory.
 pub(super) fn executions(
     axis: &Axis,
     found: &Found,
@@ -39,7 +38,7 @@ pub(super) fn executions(
         for (value, tasks) in batches(axis, workers) {
             let measured = found.points.iter().find(|point| point.value == value);
             let Some(ns) = measured.and_then(|point| point.median_ns(index)) else {
-                // It failed there, or was not reached.
+                // The point failed there, or was not reached.
                 continue;
             };
             let Some(tasks) = affordable(axis.over, ns, tasks, workers) else {
@@ -71,11 +70,11 @@ pub(super) fn executions(
     executions
 }
 
-/// As many of the tasks as do not take too long, given the time at their value; none
-/// where a task for each worker would.
+/// The number of tasks that stays within the time limit, given the time at their value; none if one
+/// task per worker would exceed it.
 fn affordable(over: Over, ns: f64, tasks: u64, workers: u64) -> Option<u64> {
     match over {
-        // The time is of one item, a launch included.
+        // The time is that of one item, including a launch.
         Over::Size => {
             let most = whole(LONGEST_NS / ns);
             (most >= workers).then(|| tasks.min(most))
@@ -84,8 +83,8 @@ fn affordable(over: Over, ns: f64, tasks: u64, workers: u64) -> Option<u64> {
     }
 }
 
-/// Values of the sweep, and how many tasks are executed at each: of every size two
-/// batches, since one does not tell the fixed time from that of a task.
+/// Values of the sweep, and the numbers of tasks at each: two batches per size, because one does
+/// not separate the fixed time from that of a task.
 fn batches(axis: &Axis, workers: u64) -> Vec<(u64, u64)> {
     match axis.over {
         Over::Batch => {
@@ -100,12 +99,12 @@ fn batches(axis: &Axis, workers: u64) -> Vec<(u64, u64)> {
             };
             axis.values.iter().flat_map(two).collect()
         }
-        // Other windows are other operations than the one that batches run.
+        // A different window is a different operation from the one that batches run.
         Over::Window | Over::Hidden => Vec::new(),
     }
 }
 
-/// Some of the values, the first and the last among them.
+/// Some of the values, including the first and the last.
 fn evenly(values: &[u64]) -> impl Iterator<Item = u64> {
     let last = values.len().saturating_sub(1);
     let count = values.len().min(MOST_BATCHES);

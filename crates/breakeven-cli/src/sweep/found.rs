@@ -1,4 +1,4 @@
-//! What a sweep found: times at each value, and where devices break even.
+//! The result of a sweep: times at each value, and the break-evens of devices.
 
 use anyhow::Result;
 use breakeven_judge::break_even::{BreakEven, SizeTimes, break_even};
@@ -14,28 +14,28 @@ pub(crate) struct Found {
     pub(crate) over: crate::engine::suite::Over,
     /// In the order of their values.
     pub(crate) points: Vec<Point>,
-    /// The GPUs, each held against the CPU.
+    /// The GPUs, each compared with the CPU.
     pub(crate) rivals: Vec<Rival>,
     /// The devices, the CPU first.
     pub(crate) devices: Vec<String>,
 }
 
-/// A value, and what each device took there.
+/// A value, and each device's time at it.
 pub(crate) struct Point {
     pub(crate) value: u64,
     pub(crate) elements: u64,
-    /// Of each device the medians of its rounds, ns; in the order of the devices.
+    /// The medians of each device's rounds, ns; in the order of the devices.
     pub(crate) rounds_ns: Vec<Vec<f64>>,
-    /// Why a device has none.
+    /// Why a device has no times.
     pub(crate) failures: Vec<Option<profile::Failure>>,
 }
 
-/// A device held against the CPU.
+/// A device compared with the CPU.
 pub(crate) struct Rival {
     pub(crate) device: String,
-    /// By value, where both were measured.
+    /// Ratios by value, if both were measured.
     pub(crate) times: Vec<SizeTimes>,
-    /// None where there is nothing between the values.
+    /// None if no values lie between those measured.
     pub(crate) break_even: Option<BreakEven>,
 }
 
@@ -82,7 +82,7 @@ impl Found {
         }
     }
 
-    /// The break-evens as a profile keeps them: by elements.
+    /// The break-evens in a profile's form: by elements.
     pub(crate) fn evidence(&self, axis: &Axis) -> Result<Vec<profile::BreakEven>> {
         let mut evidence = Vec::new();
         for rival in &self.rivals {
@@ -122,7 +122,7 @@ impl Rival {
         }
     }
 
-    /// True where it was faster at the largest value that both have.
+    /// True if it was faster at the largest value that both have.
     pub(crate) fn pays_at_last(&self) -> bool {
         self.times.last().is_some_and(|times| {
             let [own, other] = [&times.device_ns, &times.over_ns].map(|ns| median(ns).ok());

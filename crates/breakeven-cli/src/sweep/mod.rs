@@ -1,4 +1,4 @@
-//! `breakeven sweep`: time over size on the CPU and the GPUs, and where they break even.
+//! `breakeven sweep`: measures time over size on the CPU and the GPUs, and finds the break-evens.
 
 use std::io::Write;
 
@@ -29,12 +29,11 @@ mod found;
 pub(crate) mod page;
 mod plot;
 
-/// Time after which a point gets no further call in a round, or a batch no further
-/// execution.
+/// Time limit after which a point gets no further call in a round, or a batch no further execution.
 const POINT_LIMIT_MS: u64 = 200;
 
 pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
-    // All that can be wrong with what was typed, before anything is measured.
+    // Checks the arguments before anything is measured.
     let axis = Axis::of(args)?;
     if let Some(path) = &args.output {
         file::check_writable(path)?;
@@ -43,7 +42,7 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     let machine = detect(timeout_s, "interrupted: nothing was measured yet")?;
     let mut devices = devices(&args.device, &machine.hardware)?;
     if devices.iter().all(|device| device != Device::CPU) {
-        // It is what GPUs are held against.
+        // GPUs are compared with it.
         devices.insert(0, Device::CPU.to_owned());
     }
     axis.check_memory(&machine, devices.len() > 1)?;
@@ -58,7 +57,7 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     let found = Found::of(&axis, &devices, &session.profile);
     session.profile.evidence.break_even = found.evidence(&axis)?;
 
-    // What was measured first: it must not hang on a closed terminal.
+    // Written first: measurements must not wait for a blocked terminal.
     let written = session.keep(args.output.as_deref());
     let printed = output::write(&found, &session, &machine.hardware, args.format, out);
     let interrupted = written?;
@@ -68,11 +67,12 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     }
     let taught = teach(args, &axis, &found, &machine, &mut session)?;
     for warning in &session.warnings {
-        // Nobody may be left to tell.
+        // The reader of stderr may be gone.
         let _ = writeln!(err, "warning: {warning}");
     }
     if taught == Ended::Interrupted {
-        let said = "interrupted: all was measured, and the cost model learned only some of it";
+        let said = "interrupted: all sizes were measured, but the cost model has learned only \
+            some of them";
         return Err(Interrupted(said).into());
     }
     let mut operations = session.profile.operations.iter();
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     })
 }
 
-/// Executes batches for the cost model, where one is kept.
+/// Executes batches for the cost model, if there is one.
 fn teach(
     args: &SweepArgs,
     axis: &Axis,
@@ -132,7 +132,7 @@ struct Sweep<'s> {
 }
 
 impl Sweep<'_> {
-    /// All values, and then those that tell more of each break-even.
+    /// All values, and then those that narrow each break-even.
     fn measure(&mut self, devices: &[String]) -> Result<Ended> {
         let clock = Request {
             cells: vec![Cell::Clock],
@@ -159,12 +159,12 @@ impl Sweep<'_> {
         values.dedup();
         match values.is_empty() {
             true => Ok(Ended::Complete),
-            // All devices, so that those compared had the same rounds.
+            // All devices, so that compared devices have the same rounds.
             false => self.rounds(&values, devices),
         }
     }
 
-    /// Measures the values on the devices, in turns, as many times as was asked for.
+    /// Measures the values on the devices, in turns, for the requested number of rounds.
     fn rounds(&mut self, values: &[u64], devices: &[String]) -> Result<Ended> {
         let rounds = self.args.rounds.get();
         let cells = (values.len() * devices.len()) as u64 * u64::from(rounds);
@@ -182,7 +182,7 @@ impl Sweep<'_> {
                 }));
             }
             cells.retain(|cell| !self.session.failed_at(cell));
-            // Nobody is always first.
+            // No device is always first.
             if round % 2 == 1 {
                 cells.reverse();
             }
@@ -209,7 +209,7 @@ impl Sweep<'_> {
     }
 }
 
-/// What is asked of every worker.
+/// The request that all workers share.
 fn request(args: &SweepArgs) -> Request {
     Request {
         warmup: args.warmup,

@@ -1,4 +1,4 @@
-//! What a sweep found, in words, figures and a plot.
+//! Prints the result of a sweep: words, figures and a plot.
 
 use std::io::Write;
 
@@ -15,7 +15,7 @@ use crate::engine::session::Session;
 use crate::sweep::args::SweepFormat;
 use crate::sweep::{Found, Point, Rival};
 
-/// Prints what was found in the format that was asked for.
+/// Prints the result in the requested format.
 pub(crate) fn write(
     found: &Found,
     session: &Session,
@@ -35,7 +35,7 @@ fn page(found: &Found, session: &Session, hardware: &HardwareCapabilities) -> Pa
     let mut page = Page::default();
     page.heading(format!("{} over {}", found.kernel, found.over));
     if session.profile.interrupted {
-        let text = "interrupted: the times are those that were taken until then";
+        let text = "interrupted: these are the times measured so far";
         page.say(Text::new(text, Tone::Bad));
     }
     if found.points.is_empty() {
@@ -85,8 +85,8 @@ fn page(found: &Found, session: &Session, hardware: &HardwareCapabilities) -> Pa
         page.say(Text::new(text, Tone::Strong));
     }
     if found.rivals.is_empty() {
-        page.aside("no GPU was measured, so there is nothing to break even with");
-        // Where there are GPUs, the CPU alone was asked for.
+        page.aside("no GPU was measured, so there is no break-even");
+        // There are GPUs, but only the CPU was requested.
         for absent in hardware.absent.iter().filter(|_| hardware.gpus.is_empty()) {
             page.aside(absent.to_string());
         }
@@ -94,7 +94,7 @@ fn page(found: &Found, session: &Session, hardware: &HardwareCapabilities) -> Pa
     page
 }
 
-/// A value and its times; of a GPU also how many times the CPU's.
+/// A value and its times; for a GPU also the ratio to the CPU's.
 fn row(found: &Found, point: &Point) -> Row {
     let of = |device: usize| match point.median_ns(device) {
         Some(ns) => time(ns),
@@ -119,7 +119,7 @@ fn row(found: &Found, point: &Point) -> Row {
     Row::new(cells)
 }
 
-/// From which value on the device pays.
+/// The value from which the device pays.
 fn answer(found: &Found, rival: &Rival) -> String {
     let over = found.over;
     let count = |value: f64| unit::count(value.round());
@@ -142,7 +142,7 @@ fn answer(found: &Found, rival: &Rival) -> String {
     };
     let largest = rival.times.last().map_or(f64::NAN, |times| times.size);
     let wider = match break_even {
-        // It may pay from the beginning on.
+        // It may pay from the smallest value on.
         BreakEven::Unclear { not_before: None } if rival.pays_at_last() => "a smaller --from",
         _ => "a larger --to",
     };
@@ -150,7 +150,7 @@ fn answer(found: &Found, rival: &Rival) -> String {
     break_even.text(over.name(), largest, &remedy)
 }
 
-/// Everything, for programs.
+/// The result as JSON.
 #[derive(Serialize)]
 struct Document<'f> {
     kernel: &'f str,
@@ -176,16 +176,16 @@ struct JsonTime<'f> {
     failure: &'f Option<profile::Failure>,
 }
 
-/// In values of what was swept over; `evidence` has elements.
+/// In values of the swept quantity; `evidence` has elements.
 #[derive(Serialize)]
 struct JsonBreakEven<'f> {
     device: &'f str,
     over_device: &'static str,
-    /// `from`, `always`, `never`, `within`, `unclear` or, over values that have
-    /// nothing between them, `fixed`.
+    /// `from`, `always`, `never`, `within`, `unclear` or, if no values lie between those measured,
+    /// `fixed`.
     answer: &'static str,
     value: Option<f64>,
-    /// Of `value`, 95 %; of `within` the first and the last value at which it pays.
+    /// The 95 % interval of `value`; for `within`, the first and the last value at which it pays.
     interval: Option<[f64; 2]>,
     tried_to: f64,
 }

@@ -1,4 +1,4 @@
-//! Time over value in the terminal, both logarithmic.
+//! Plots time over value in the terminal, both logarithmic.
 
 use breakeven_judge::break_even::BreakEven;
 use breakeven_judge::page::figures::time;
@@ -20,7 +20,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// None where there is nothing, or all is one value.
+    /// None if there are no values, or all are equal.
     fn of(values: impl Iterator<Item = f64>, cells: usize) -> Option<Self> {
         let logs: Vec<f64> = values.filter(|value| *value > 0.0).map(f64::ln).collect();
         let low = logs.iter().copied().reduce(f64::min)?;
@@ -40,7 +40,7 @@ impl Axis {
     }
 }
 
-/// Draws the points; nothing where there are fewer than two values.
+/// Draws the points; nothing with fewer than two values.
 pub(super) fn of(found: &Found) -> Option<Vec<String>> {
     let values = found.points.iter().map(|point| point.value as f64);
     let devices = found.devices.len().min(MARKS.len());

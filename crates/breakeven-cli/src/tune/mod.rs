@@ -1,4 +1,4 @@
-//! `breakeven tune`: the fastest launch configurations of kernels, searched and kept.
+//! `breakeven tune`: searches and saves the fastest launch configurations of kernels.
 
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -25,8 +25,8 @@ pub(crate) struct TuneArgs {
     #[arg(value_name = "KERNEL", value_parser = crate::values::kernel)]
     pub(crate) kernels: Vec<&'static str>,
 
-    /// Devices to tune for: gpu (every one, software GPUs too), cpu, or ids of GPUs with
-    /// commas between them [default: every GPU that is not software]
+    /// Devices to tune for: gpu (every one, software GPUs too), cpu, or ids of GPUs separated by
+    /// commas [default: every GPU that is not software]
     #[arg(long, alias = "devices", value_name = "DEVICES")]
     pub(crate) device: Option<String>,
 
@@ -34,19 +34,19 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "T", default_value = "30s", value_parser = crate::values::time)]
     pub(crate) time_limit: Duration,
 
-    /// Tune for this many times the default workload
+    /// Tune for this multiple of the default workload
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) scale: NonZeroUsize,
 
-    /// Search also where the fastest configuration is known already
+    /// Search again even if the fastest configuration is already known
     #[arg(long)]
     pub(crate) again: bool,
 
-    /// Print what was tuned before, with all that was tried, and search nothing
+    /// Print the saved results, with all tried configurations, and search nothing
     #[arg(long, conflicts_with_all = ["again", "time_limit", "scale", "forget"])]
     pub(crate) show: bool,
 
-    /// Forget what was tuned before, and search nothing
+    /// Delete the saved results, and search nothing
     #[arg(long, conflicts_with_all = ["again", "time_limit", "scale"])]
     pub(crate) forget: bool,
 
@@ -55,7 +55,7 @@ pub(crate) struct TuneArgs {
     pub(crate) format: crate::values::TableFormat,
 }
 
-/// What kernels are tuned on.
+/// The inputs that kernels are tuned on.
 enum Place {
     Cpu,
     #[cfg(feature = "gpu")]
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &TuneArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
     for name in names {
         let problem = Workload::new(name, args.scale.get())?.build()?;
         for place in &places {
-            // What a kernel leaves of its part is the others'.
+            // Time that a kernel does not use goes to the others.
             let rest = args.time_limit.saturating_sub(started.elapsed());
             let budget = rest / u32::try_from(left).unwrap_or(u32::MAX);
             left -= 1;
@@ -94,11 +94,10 @@ pub(crate) fn run(args: &TuneArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
                 Ok(None) if args.kernels.is_empty() => {}
                 Ok(None) => {
                     let place = place.name();
-                    writeln!(err, "note: {name} has nothing that is tunable on {place}")?;
+                    writeln!(err, "note: {name} has nothing to tune on {place}")?;
                 }
                 Err(_) if interrupted.load(Ordering::SeqCst) => {
-                    let said = "interrupted: what was tuned until then is kept, and so is what \
-                                was kept before";
+                    let said = "interrupted: the results so far are kept, as are earlier ones";
                     return Err(Interrupted(said).into());
                 }
                 Err(error) => {
@@ -115,7 +114,7 @@ pub(crate) fn run(args: &TuneArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
     Ok(Ending::Measured { failed, budgets })
 }
 
-/// Shows or forgets what was tuned before.
+/// Shows or deletes the saved results.
 fn known(args: &TuneArgs, out: &mut dyn Write) -> Result<Ending> {
     let mut names = Vec::new();
     for name in &args.kernels {
@@ -148,7 +147,7 @@ impl Place {
         }
     }
 
-    /// None where the kernel has nothing that is tunable there.
+    /// None if the kernel has nothing to tune on that device.
     fn tune(
         &self,
         problem: &Problem,
@@ -175,8 +174,8 @@ fn gpus(device: Option<&str>) -> Result<Vec<Place>> {
     let machine = super::plan::this_machine(&found, device)?;
     if machine.gpus.is_empty() {
         bail!(
-            "there is no GPU to tune for here; `breakeven devices` says why, `--device gpu` takes \
-             a software GPU too, and `--device cpu` tunes the CPU forms"
+            "there is no GPU to tune for here; `breakeven devices` says why, `--device gpu` also \
+             selects a software GPU, and `--device cpu` tunes the CPU forms"
         );
     }
     let gpus = machine.gpus.iter().map(super::plan::open);

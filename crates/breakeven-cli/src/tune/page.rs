@@ -1,4 +1,4 @@
-//! What was tuned, for people and for programs.
+//! Prints tuning results, as a page or as JSON.
 
 use std::io::Write;
 
@@ -11,10 +11,10 @@ use breakeven_profile::unit;
 use crate::print::{document, print};
 use crate::values::TableFormat;
 
-/// Configurations that are shown of a kernel that was just tuned, beside default and winner.
+/// Most configurations that are shown of a tuned kernel, besides the default and the winner.
 const SHOWN: usize = 5;
 
-/// A kernel that was just tuned, in short.
+/// Summary of a tuned kernel.
 pub(crate) fn write_one(kernel: &TunedKernel, out: &mut dyn Write) -> Result<()> {
     let mut page = Page::default();
     add(kernel, SHOWN, &mut page);
@@ -22,7 +22,7 @@ pub(crate) fn write_one(kernel: &TunedKernel, out: &mut dyn Write) -> Result<()>
     Ok(out.flush()?)
 }
 
-/// Kernels with all that was tried.
+/// Kernels with all tried configurations.
 pub(crate) fn write(
     kernels: &[TunedKernel],
     format: TableFormat,
@@ -99,13 +99,13 @@ fn add(kernel: &TunedKernel, shown: usize, page: &mut Page) {
     }
 }
 
-/// What came of it, in a line.
+/// The result, in a line.
 fn answer(kernel: &TunedKernel) -> String {
     let name = &kernel.key.kernel;
     let end = if kernel.is_complete {
         ""
     } else {
-        " in the time that there was; --again with a larger --time-limit searches on"
+        " within the time limit; --again with a larger --time-limit continues"
     };
     match &kernel.gain {
         Some(gain) => format!(
@@ -115,7 +115,7 @@ fn answer(kernel: &TunedKernel) -> String {
         None if kernel.is_at_roofline => {
             format!("{name}: the default is as fast as the device allows; nothing was searched")
         }
-        None => format!("{name}: nothing was found to be faster than the default{end}"),
+        None => format!("{name}: no configuration was faster than the default{end}"),
     }
 }
 
@@ -128,7 +128,7 @@ fn fate(fate: &Fate) -> String {
         Fate::Won => "used from now on".to_owned(),
         Fate::Kept => "the default, kept".to_owned(),
         Fate::Beaten => "the default".to_owned(),
-        Fate::Tied => "not surely faster than the default".to_owned(),
+        Fate::Tied => "not significantly faster than the default".to_owned(),
         Fate::Dropped(round) => format!("dropped in round {round}"),
         Fate::Failed(why) => format!("failed: {why}"),
         Fate::NotTried => "not tried".to_owned(),

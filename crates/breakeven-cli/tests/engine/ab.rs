@@ -43,8 +43,8 @@ fn the_exit_code_is_the_verdict_where_that_is_asked_for() {
 fn a_command_that_cannot_be_compared_is_told() {
     let ended = breakeven(["ab", "true", "sh -c 'exit 3'"]).run();
     assert_eq!(ended.code, Some(1));
-    let said = "error: \"sh -c 'exit 3'\" failed (exit status 3): both commands must end well \
-                to be compared\n";
+    let said = "error: \"sh -c 'exit 3'\" failed (exit status 3): both commands must succeed to \
+        be compared\n";
     assert_eq!((&*ended.stdout, &*ended.stderr), ("", said));
     let refused = |command| breakeven(["ab", command, "true"]).run().refusal();
     assert!(refused("no-such-program x").starts_with("error: cannot run \"no-such-program x\""));
@@ -100,6 +100,6 @@ fn what_was_measured_before_ctrl_c_is_judged_and_printed() {
     let ended = super::run::ended(child);
     assert_eq!(ended.code, Some(130), "{ended:#?}");
     assert!(ended.stdout.contains("of each, in turns, in"), "{ended:#?}");
-    let said = "interrupted: what was measured until then is above\n";
+    let said = "interrupted: the measurements so far are above\n";
     assert_eq!(ended.stderr, said);
 }

@@ -134,7 +134,7 @@ fn an_unknown_device() {
 fn a_list_of_devices() {
     let said = refused("profile --device cpu,cuda:none");
     assert!(said.contains("no device \"cuda:none\" here"), "{said}");
-    assert_snapshot!(refused("sweep dot_product --devices cpu,cpu"), @"error: --device cpu,cpu: cpu is there twice; leave one of them out");
+    assert_snapshot!(refused("sweep dot_product --devices cpu,cpu"), @"error: --device cpu,cpu: cpu is given twice; remove one");
     let said = refused("profile --device cpu,");
     assert!(
         said.starts_with("error: there is no device \"\" here; there are: cpu"),
@@ -235,5 +235,5 @@ fn command_lines_that_are_none() {
 
 #[test]
 fn a_worker_that_a_person_starts() {
-    assert_snapshot!(refused("worker"), @"error: `breakeven worker` is for `breakeven profile` to start, not for people: EOF while parsing a value at line 1 column 0");
+    assert_snapshot!(refused("worker"), @"error: `breakeven worker` is started by `breakeven profile` and not for direct use: EOF while parsing a value at line 1 column 0");
 }

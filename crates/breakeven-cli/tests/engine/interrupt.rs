@@ -150,7 +150,7 @@ fn interrupted_by(name: &str, args: &str) {
     assert_eq!(ended.code, Some(130), "{ended:#?}");
     assert_eq!(
         ended.stderr,
-        "interrupted: what was measured until then is above\n"
+        "interrupted: the measurements so far are above\n"
     );
     assert!(ended.stdout.contains("pixel_entropy"), "{ended:#?}");
     assert!(ended.stdout.contains("interrupted: "), "{ended:#?}");

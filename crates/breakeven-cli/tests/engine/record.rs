@@ -145,7 +145,7 @@ fn an_interruption_keeps_what_was_recorded_and_no_good_file_is_lost() {
         signal(name, child.id());
         let ended = Ended::of(child.wait_with_output().unwrap(), Duration::ZERO);
         assert_eq!(ended.code, Some(130), "{ended:#?}");
-        let said = "interrupted: what was recorded until then is written";
+        let said = "interrupted: the recording so far is written";
         assert!(ended.stderr.contains(said), "{ended:#?}");
         assert!(readings(&file) >= 2);
         assert!(file::read(&file).unwrap().interrupted);
@@ -292,7 +292,7 @@ fn it_is_shown_and_compared() {
     cpu                  85%  89%     31%  88      93   65     65  3.20      75%
     cuda:0 Example H200  95%  95%                      690    690  1.98
     left out: memory; a wider terminal shows more, JSON all
-    cpu: clocks were limited by: thermal in 75% of the readings
+    cpu: clocks were throttled by: thermal in 75% of the readings
     40 readings over 10.0 s, one every 1.00 s; up to 4 neighbouring readings are
     merged into one sample
     others: the fraction of the cores that other programs used; GHz: the mean clock

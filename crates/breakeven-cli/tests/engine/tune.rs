@@ -64,7 +64,7 @@ fn what_cannot_be_is_refused() {
     assert_eq!(untunable.code, Some(0));
     assert_eq!(
         untunable.stderr,
-        "note: ar_forecast has nothing that is tunable on cpu\n"
+        "note: ar_forecast has nothing to tune on cpu\n"
     );
 }
 

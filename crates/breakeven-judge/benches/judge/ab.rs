@@ -1,6 +1,6 @@
-//! How often an A/B that stops as soon as it may is wrong, and how soon it may: with noise
-//! that is normal, that has strays, that slows both sides down for a while, and in which
-//! times follow one another. Beside it a t-test that is looked at as often.
+//! Measures how often an A/B comparison with early stopping is wrong, and how soon it stops: with
+//! normal noise, outliers, slow phases of both sides, and autocorrelated times. A t-test that is
+//! checked equally often serves as comparison.
 
 use breakeven_judge::{Ab, AbComparison, ChangeType, Threshold};
 use breakeven_stats::mean_interval;
@@ -10,10 +10,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::metric::metric;
 
-/// Samples of each side after which a comparison counts as undecided.
+/// Samples per side after which a comparison counts as undecided.
 const MOST: usize = 1_000;
 
-/// Samples that are judged as one, as `Ab` has it.
+/// Samples that are judged as one block, as in `Ab`.
 const BLOCK: usize = 5;
 
 #[derive(Clone, Copy)]
@@ -31,7 +31,7 @@ const NOISES: [(&str, Noise); 4] = [
     ("follows_itself", Noise::FollowsItself),
 ];
 
-/// Times one after the other with 5 % of noise, those of `b` by a factor.
+/// A sequence of times with 5 % of noise; those of `b` are multiplied by a factor.
 fn times(noise: Noise, factor: f64, seed: u64) -> impl FnMut(bool) -> f64 {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let (mut before, mut spell) = (0.0, 0);
@@ -55,7 +55,7 @@ fn times(noise: Noise, factor: f64, seed: u64) -> impl FnMut(bool) -> f64 {
     }
 }
 
-/// Until it is decided; none where it is not within [`MOST`].
+/// Samples until the comparison is decided; none if it is undecided at [`MOST`].
 fn decided(noise: Noise, factor: f64, seed: u64, threshold: Threshold) -> Option<AbComparison> {
     let (mut next, mut taken) = (times(noise, factor, seed), 0);
     let ab = Ab::new("made up").threshold(threshold);
@@ -70,7 +70,7 @@ fn decided(noise: Noise, factor: f64, seed: u64, threshold: Threshold) -> Option
     ab.run_samples(sample).ok()
 }
 
-/// Whether a t-test, looked at after each block, says at some time that the sides differ.
+/// Whether a t-test, checked after each block, ever reports that the sides differ.
 fn peeked(noise: Noise, seed: u64) -> bool {
     let mut next = times(noise, 1.0, seed);
     let mut blocks = Vec::new();
@@ -90,7 +90,7 @@ pub(crate) fn ab(comparisons: usize) {
     let least = Threshold::percent(0.1).expect("a threshold");
     for (name, noise) in NOISES {
         let seeds = || 0..comparisons as u64;
-        // Of sides that do not differ, with a threshold that hides nothing.
+        // Two sides that do not differ, with a threshold that hides nothing.
         let differs = |seed: &u64| {
             let compared = decided(noise, 1.0, *seed, least);
             compared.is_some_and(|compared| compared.verdict != ChangeType::NoChange)

@@ -1,4 +1,4 @@
-//! The ways of telling whether an operation became slower.
+//! The methods that decide whether an operation became slower.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use breakeven_judge::compare::{Options, compare};
 use breakeven_profile::profile::{Operation, Profile};
 use breakeven_profile::stats::median;
 
-/// All of them, this project's first.
+/// All methods, this project's first.
 pub(crate) const METHODS: [Method; 3] = [Method::Breakeven, Method::Means, Method::MannWhitney];
 
 /// Standard deviations from which the two-sided p of a normal statistic is 5 % or less.
 const FIVE_PERCENT: f64 = 1.959_963_984_540_054;
 
-/// A way of telling.
+/// A method.
 #[derive(Clone, Copy)]
 pub(crate) enum Method {
     /// [`compare`] with its defaults.
@@ -35,7 +35,7 @@ impl fmt::Display for Method {
     }
 }
 
-/// What [`compare`] said of operations, beside REGRESSION.
+/// What [`compare`] reported about operations besides REGRESSION.
 #[derive(Default)]
 pub(crate) struct Verdicts {
     pub(crate) operations: usize,
@@ -44,7 +44,7 @@ pub(crate) struct Verdicts {
 }
 
 impl Method {
-    /// Which operations are slower; both sides have the same ones.
+    /// Which operations are slower; both sides have the same operations.
     pub(crate) fn slower(
         self,
         baseline: &[Operation],
@@ -103,9 +103,9 @@ fn mean(samples: &[f64]) -> f64 {
     samples.iter().sum::<f64>() / samples.len() as f64
 }
 
-/// How many standard deviations the ranks of the two sides are from alike: the normal
-/// approximation of Mann and Whitney's (1947) test, corrected for ties and continuity
-/// (Lehmann 1975, "Nonparametrics", section 1.2).
+/// Distance of the two sides' ranks from equality, in standard deviations: the normal approximation
+/// of Mann and Whitney's (1947) test, corrected for ties and continuity (Lehmann 1975,
+/// "Nonparametrics", section 1.2).
 fn mann_whitney(before: &[f64], after: &[f64]) -> f64 {
     let side =
         |samples: &[f64], is_before| samples.iter().map(move |ns| (*ns, is_before)).collect();
@@ -125,7 +125,7 @@ fn mann_whitney(before: &[f64], after: &[f64]) -> f64 {
     let u = sum - n * (n + 1.0) / 2.0;
     let variance = n * m / 12.0 * (ranked + 1.0 - ties / (ranked * (ranked - 1.0)));
     let distance = (u - n * m / 2.0).abs() - 0.5;
-    // Where all are equal there is no variance, and no distance.
+    // If all samples are equal, there is no variance and no distance.
     if distance > 0.0 {
         distance / variance.sqrt()
     } else {

@@ -1,4 +1,4 @@
-//! Real runs of `breakeven profile`, in the order in which they were taken.
+//! Real runs of `breakeven profile`, in the order of measurement.
 
 use std::io::{BufRead, BufReader};
 
@@ -9,7 +9,7 @@ use flate2::read::GzDecoder;
 use rand::Rng;
 use rand::seq::{SliceRandom, index};
 
-/// One profile a line; `bench/pool/take` makes it.
+/// One profile per line; `bench/pool/take` writes the file.
 const POOL: &[u8] = include_bytes!("pool.jsonl.gz");
 
 /// The runs.
@@ -48,7 +48,7 @@ impl Pool {
         created(last).duration_since(created(first)).as_secs_f64() / 60.0
     }
 
-    /// How much the runs of the quietest and of the noisiest operation differ:
+    /// How much the runs of the quietest and of the noisiest operation differ: the standard
     /// deviation of the logarithms of their medians.
     pub(crate) fn noise(&self) -> [f64; 2] {
         let of = |index: usize| {
@@ -66,7 +66,7 @@ impl Pool {
         })
     }
 
-    /// Two sides of `runs` runs each, drawn from all without putting back.
+    /// Two sides of `runs` runs each, drawn without replacement.
     pub(crate) fn draw(
         &self,
         runs: usize,
@@ -83,7 +83,7 @@ impl Pool {
         self.sides(&every_other(first), &every_other(first + 1))
     }
 
-    /// Two sides from neighbouring runs, all of one before all of the other.
+    /// Two sides from neighbouring runs, one side entirely before the other.
     pub(crate) fn one_after_the_other(
         &self,
         runs: usize,
@@ -102,7 +102,7 @@ impl Pool {
         (self.together(baseline), self.together(current))
     }
 
-    /// The operations of the first run, each with the samples of all.
+    /// The operations of the first run, each with the samples of all runs.
     fn together(&self, chosen: &[usize]) -> Vec<Operation> {
         let mut operations = self.0[chosen[0]].operations.clone();
         for run in &chosen[1..] {

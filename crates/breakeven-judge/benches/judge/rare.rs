@@ -1,5 +1,5 @@
-//! What a judge gets wrong where noise is not the same for all: machines with two states,
-//! one noisy operation among quiet ones, one run a side and a history, a shift of all.
+//! Cases of unequal noise, which mislead a judge: machines with two states, one noisy operation
+//! among quiet ones, one run per side with a history, a common shift.
 
 use breakeven_judge::compare::{Metric, Options, ProfilerComparison, compare};
 use breakeven_judge::{ChangeType, Threshold};
@@ -12,10 +12,10 @@ use crate::metric::metric;
 use crate::pool::Pool;
 use crate::synthetic::{SHAPES, Shape};
 
-/// Operations of a made-up profile.
+/// Operations of a synthetic profile.
 const OPERATIONS: usize = 50;
 
-/// A side whose run medians are these: a list per operation.
+/// A side with these run medians: a list per operation.
 fn side(medians: impl IntoIterator<Item = Vec<f64>>) -> Profile {
     let operations = medians.into_iter().enumerate().map(|(number, medians)| {
         let mut operation = Operation::new(format!("operation {number}"), "cpu");
@@ -43,7 +43,7 @@ fn compared(baseline: Profile, current: Profile, options: &Options) -> ProfilerC
     compare(&[baseline], &[current], options).expect("both sides have the same operations")
 }
 
-/// Run medians of one operation with so much noise.
+/// Run medians of one operation with this noise.
 fn noisy(runs: usize, noise: f64, random: &mut impl Rng) -> Vec<f64> {
     let draws = (0..runs).map(|_| StandardNormal.sample(random));
     draws.map(|place: f64| (noise * place).exp()).collect()
@@ -57,8 +57,8 @@ fn percent(count: usize, of: usize) -> f64 {
     100.0 * count as f64 / of as f64
 }
 
-/// A process in two is in a state in which things take 2.5 × as long: all that it does, or
-/// each operation for itself.
+/// Half of the processes run in a state in which work takes 2.5 × as long: either the complete
+/// process, or each operation independently.
 pub(crate) fn two_states(pairs: usize) {
     for (what, together) in [("together", true), ("each_operation", false)] {
         for runs in [2, 3, 4, 5] {
@@ -87,8 +87,8 @@ pub(crate) fn two_states(pairs: usize) {
     }
 }
 
-/// 49 operations have a noise of 1 %, one of 10 %: how often that one fails the gate, and
-/// how often its interval misses the truth.
+/// 49 operations have a noise of 1 %, one of 10 %: how often that operation fails the gate, and how
+/// often its interval misses the truth.
 pub(crate) fn noisy_minority(pairs: usize) {
     for runs in [2, 3, 4, 5, 10] {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(40 + runs as u64);
@@ -111,8 +111,8 @@ pub(crate) fn noisy_minority(pairs: usize) {
     }
 }
 
-/// 49 operations have a noise of 10 %, one of 1 %: how often a slow-down of 8 % of that one
-/// is found, and how often a gate fails where nothing changed.
+/// 49 operations have a noise of 10 %, one of 1 %: how often a slowdown of 8 % of that operation is
+/// found, and how often a gate fails without a change.
 pub(crate) fn quiet_minority(pairs: usize) {
     for runs in [5, 7, 10, 20, 40] {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(140 + runs as u64);
@@ -143,8 +143,8 @@ pub(crate) fn quiet_minority(pairs: usize) {
     }
 }
 
-/// 20 operations with 3 % of noise, one slower by 7 %, by the number of runs; read as they
-/// are, and from a clock with steps of 5 %.
+/// 20 operations with 3 % of noise, one slower by 7 %, by the number of runs; read exactly, and by
+/// a clock with steps of 5 %.
 pub(crate) fn by_runs(pairs: usize) {
     for (what, step) in [("fine_clock", 0.0), ("coarse_clock", 0.05)] {
         for runs in [5, 7, 9, 10, 11, 15, 20] {
@@ -171,8 +171,8 @@ pub(crate) fn by_runs(pairs: usize) {
     }
 }
 
-/// How often the runs that are asked for decide, up to 250: those more are said to be too
-/// many. One operation, unchanged or slower, and half of these comparisons with ten runs.
+/// How often the requested runs decide, up to 250; more are reported as too many. One operation,
+/// unchanged or slower, and half of these comparisons with ten runs.
 pub(crate) fn runs_asked_for(pairs: usize) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(180);
     for noise in [0.03, 0.10] {
@@ -225,7 +225,7 @@ pub(crate) fn metrics(pool: &Pool, pairs: usize) {
                     let mut side = profile(side.clone());
                     let operations = side.operations.iter_mut();
                     for run in operations.flat_map(|operation| &mut operation.runs) {
-                        // Of a recorder: else it has no total.
+                        // Marks the profile as a recorder's; otherwise it has no total.
                         run.nested_calls = Some(0);
                     }
                     side
@@ -261,7 +261,8 @@ pub(crate) fn metrics(pool: &Pool, pairs: usize) {
     }
 }
 
-/// Five and ten runs a side, on the pool: what is seen, and what is shown to be unchanged.
+/// Five and ten runs per side, on the pool: which changes are detected, and which operations are
+/// shown to be unchanged.
 pub(crate) fn more_runs(pool: &Pool, pairs: usize) {
     for runs in [5, 10, 20] {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(80 + runs as u64);
@@ -297,8 +298,8 @@ pub(crate) fn more_runs(pool: &Pool, pairs: usize) {
     }
 }
 
-/// One run a side and operations that differ in their noise, from 0.5 to 15 %, by ten
-/// earlier profiles of a run each.
+/// One run per side, and operations with a noise from 0.5 to 15 %, known from ten earlier profiles
+/// of one run each.
 pub(crate) fn known_noise(pairs: usize) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(100);
     let (mut by_history, mut seen) = (0, 0);
@@ -338,8 +339,8 @@ pub(crate) fn known_noise(pairs: usize) {
     );
 }
 
-/// How often a shift of all is told: where there is one, where nothing changed, and where
-/// one operation did.
+/// How often a common shift is reported: if there is one, if nothing changed, and if one operation
+/// changed.
 pub(crate) fn common_shift(pairs: usize) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(120);
     for (what, all, one) in [

@@ -1,10 +1,10 @@
-//! Made-up runs, with what makes real ones awkward.
+//! Synthetic runs, with the difficulties of real runs.
 
 use breakeven_profile::profile::{Operation, Run};
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, Pareto, StandardNormal, StudentT};
 
-/// Deviation between the medians of runs, as a part of them.
+/// Standard deviation between the medians of runs, as a fraction of them.
 pub(crate) const CV: f64 = 0.03;
 
 /// Samples of a run.
@@ -24,20 +24,20 @@ pub(crate) const SHAPES: [Shape; 5] = [
 pub(crate) enum Shape {
     /// Log-normal: 3 % between runs, 2 % inside.
     Plain,
-    /// Student's t with three degrees of freedom between runs and two inside, and
-    /// one sample in twenty longer by a Pareto factor (α = 1.5).
+    /// Student's t with three degrees of freedom between runs and two inside runs, and one sample
+    /// in twenty longer by a Pareto factor (α = 1.5).
     HeavyTails,
-    /// Samples fall by about 20 % from a run's first to its last, in each run by
-    /// a different part, and runs, taken in turns, grow by 1 % each.
+    /// Samples fall by about 20 % from a run's first to its last, by a different fraction in each
+    /// run, and each run, taken in turns, is 1 % slower than the one before.
     Drift,
     /// Each run in one of two states 15 % apart, and three samples in ten 30 % longer.
     Bimodal,
-    /// Samples follow one another: AR(1), ρ = 0.95, 10 %.
+    /// Samples are autocorrelated: AR(1), ρ = 0.95, 10 %.
     Autocorrelated,
 }
 
 impl Shape {
-    /// As it stands in figures.
+    /// Name in the tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Plain => "plain",
@@ -76,7 +76,7 @@ impl Shape {
         sides
     }
 
-    /// One run, the `turn`-th that was taken.
+    /// One run, the `turn`-th in the order of measurement.
     fn run(self, median_ns: f64, turn: usize, random: &mut impl Rng) -> Run {
         let normal = |random: &mut _| -> f64 { StandardNormal.sample(random) };
         let student = |freedom: f64, random: &mut _| -> f64 {
@@ -85,7 +85,7 @@ impl Shape {
                 .sample(random)
         };
         let between = match self {
-            // Scaled to the same deviation: that of t with 3 degrees is √3.
+            // Scales to the same standard deviation: that of t with 3 degrees of freedom is √3.
             Self::HeavyTails => student(3.0, random) / 3f64.sqrt(),
             _ => normal(random),
         };

@@ -1,21 +1,19 @@
-//! Whose calls the samples are: a program's or a benchmark's.
+//! Decides whether the samples are calls of a program or of a benchmark.
 //!
-//! BATCHING and CACHING are about calls that a program makes. A benchmark calls
-//! a function again and again because it measures; to cache that would be to
-//! measure nothing. What a file holds tells the two apart:
+//! BATCHING and CACHING apply to calls that a program makes. A benchmark repeats a call in order to
+//! measure it, so caching the result would be pointless. The content of the file distinguishes the
+//! two:
 //!
-//! - **Program**: only a recorder inside a running program writes its own cost,
-//!   call paths, a timeline, own times or nested calls. One such mark is enough:
-//!   a benchmark that runs under a recorder runs the program's own calls.
-//! - **Benchmark**: the file says so (`benchmark`), as those of benchmark tools do.
-//!   Otherwise only what measures on purpose sets warm-ups or the first call apart,
-//!   times the parts of a call (`upload`, `kernel`, …) one by one, or does the same
-//!   work on two devices. A program does it once.
-//! - **Unmarked**: neither, as in the five-line file. Its samples may be either.
-//!   Both rules still speak, since whoever writes times from a program in five
-//!   lines has nothing else to go by; but the assumption stands in the evidence,
-//!   and nothing is promised or counted. A wrong guess then costs a line at the
-//!   end of the list, not a place at its head.
+//! - **Program**: only a recorder inside a running program writes its own cost, call paths, a
+//!   timeline, own times or nested calls. One of these is enough: a benchmark that runs under a
+//!   recorder runs the program's own calls.
+//! - **Benchmark**: the file says so (`benchmark`), as files of benchmark tools do. Otherwise, only
+//!   a benchmark separates warm-ups or the first call, times the phases of a call (`upload`,
+//!   `kernel`, …) one by one, or does the same work on two devices. A program does it once.
+//! - **Unmarked**: neither, as in the five-line file. The samples may be either. Both rules still
+//!   apply, because a user who writes times from a program in five lines has no other advice; but
+//!   the evidence states the assumption, and no gain is promised or counted. A wrong guess then
+//!   costs a line at the end of the list, not one at its head.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +22,7 @@ use serde::Serialize;
 
 use super::evidence::{Sequence, ShownBy};
 
-/// Whose calls the samples of a profile are.
+/// Who made the calls that the samples measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[must_use]
@@ -33,16 +31,15 @@ pub enum CallsOf {
     Program,
     /// Iterations of a measurement.
     Benchmark,
-    /// The file does not tell.
+    /// The file does not say.
     Unmarked,
 }
 
-/// Phases that are timed in calls of their own, by a benchmark.
+/// Phases that a benchmark times in separate calls.
 const TIMED_APART: [&str; 4] = ["upload", "launch", "kernel", "download"];
 
 impl CallsOf {
-    /// Determines whose calls the samples are, by what a recorder writes and a
-    /// benchmark does not.
+    /// Determines who made the calls, from what a recorder writes and a benchmark does not.
     pub fn in_profile(profile: &Profile) -> Self {
         let mut runs = profile.operations.iter().flat_map(|each| &each.runs);
         let recorded = profile.environment.recorder.is_some()
@@ -69,9 +66,9 @@ impl CallsOf {
     }
 }
 
-/// What the timeline and the call paths show of each operation's calls.
+/// What the timeline and the call paths show about each operation's calls.
 pub(super) struct Sequences<'p> {
-    /// By name and device; `None` where there is no timeline.
+    /// By name and device; `None` without a timeline.
     timeline: Option<BTreeMap<Who<'p>, CallCounts>>,
     /// By name, along the call paths.
     stacks: BTreeMap<&'p str, CallCounts>,
@@ -80,11 +77,11 @@ pub(super) struct Sequences<'p> {
 
 type Who<'p> = (&'p str, &'p str);
 
-/// What one source shows of an operation's calls.
+/// What one source shows about an operation's calls.
 #[derive(Default)]
 struct CallCounts {
     calls: u64,
-    /// Calls in sequences that are long enough, and those sequences.
+    /// Number of calls in sequences that are long enough, and of those sequences.
     in_sequences: u64,
     sequences: u64,
     with_fields: u64,
@@ -92,7 +89,7 @@ struct CallCounts {
 }
 
 impl CallCounts {
-    /// Adds calls in so many sequences, which count where each has `least` calls.
+    /// Adds calls in `sequences` sequences, which count if each has at least `least` calls.
     fn add(&mut self, calls: u64, sequences: u64, least: f64) {
         self.calls = self.calls.saturating_add(calls);
         if calls as f64 >= least * sequences as f64 {
@@ -120,12 +117,12 @@ impl<'p> Sequences<'p> {
         }
     }
 
-    /// The sequences in which the operation is called, by the best source that
-    /// tells; `None` where its calls are not in sequence.
+    /// The sequences in which the operation is called, from the best source available; `None` if
+    /// its calls are not in sequence.
     pub(super) fn of(&self, operation: &Operation, calls: u64) -> Option<Sequence> {
         let who = (operation.name.as_str(), operation.device.as_str());
         let seen = self.timeline.as_ref().and_then(|all| all.get(&who));
-        // Fewer events than a sequence needs show nothing: the ring lost the rest.
+        // Fewer events than a sequence needs show nothing: the ring buffer lost the rest.
         if let Some(seen) = seen.filter(|seen| seen.calls as f64 >= self.least) {
             return seen.sequence(ShownBy::Timeline);
         }
@@ -141,8 +138,7 @@ impl<'p> Sequences<'p> {
         })
     }
 
-    /// Calls on the timeline that have fields, and those of them whose fields
-    /// an earlier one had.
+    /// Number of calls on the timeline with fields, and of those whose fields an earlier call had.
     pub(super) fn repeats(&self, operation: &Operation) -> Option<(u64, u64)> {
         let who = (operation.name.as_str(), operation.device.as_str());
         let seen = self.timeline.as_ref()?.get(&who)?;
@@ -150,15 +146,14 @@ impl<'p> Sequences<'p> {
     }
 }
 
-/// Runs of the profile: those of the operation that has most.
+/// Runs of the profile: those of the operation that has the most.
 fn runs(profile: &Profile) -> u64 {
     let runs = profile.operations.iter().map(|each| each.runs.len() as u64);
     runs.max().unwrap_or(1)
 }
 
-/// Calls per call of the operation around them. A path without one is called
-/// once per run by the program itself, as far as anyone recorded; paths count the
-/// calls of all runs.
+/// Calls per call of the surrounding operation. The program itself calls a path without one once
+/// per run, as far as was recorded; paths count the calls of all runs.
 fn in_stacks(stacks: &[Stack], runs: u64, least: f64) -> BTreeMap<&str, CallCounts> {
     let calls: BTreeMap<&[String], u64> = stacks
         .iter()
@@ -185,7 +180,7 @@ fn on_timeline(timeline: &Timeline, least: f64) -> BTreeMap<Who<'_>, CallCounts>
     let mut all = BTreeMap::new();
     let mut fields: BTreeMap<(Who<'_>, String), u64> = BTreeMap::new();
     for events in threads.values_mut() {
-        // The longer of two that begin together is the outer one.
+        // Of two calls that begin together, the longer is the outer one.
         events.sort_by_key(|event| (event.start_ns, u64::MAX - event.duration_ns));
         one_thread(events, least, &mut all);
         for event in events.iter().filter(|event| !event.attributes.is_empty()) {
@@ -205,14 +200,14 @@ fn who(event: &TimelineEvent) -> Who<'_> {
     (&event.name, event.device.as_deref().unwrap_or(Device::CPU))
 }
 
-/// A call that may hold others, and the sequence at the end of those inside it.
+/// A call that may contain others, and the current sequence of the calls inside it.
 struct Open<'e> {
     end_ns: u64,
     last: Option<(Who<'e>, u64)>,
 }
 
-/// Counts the calls and the sequences of one thread, from its events in order:
-/// calls of one operation, directly inside the same call, with no other between.
+/// Counts the calls and the sequences of one thread, from its events in order: calls of one
+/// operation, directly inside the same call, with no other call between them.
 fn one_thread<'e>(
     events: &[&'e TimelineEvent],
     least: f64,
@@ -268,7 +263,7 @@ mod tests {
         }
     }
 
-    /// `frame` holds two sequences of `step`, parted by `flush`, with `inner` inside each.
+    /// `frame` has two sequences of `step`, separated by `flush`, with `inner` inside each.
     #[test]
     fn a_sequence_is_parted_by_others_beside_it_not_inside_it() {
         let mut events = vec![event("frame", 0, 1_000)];

@@ -1,5 +1,5 @@
-//! What the rules see of a profile: its operations in figures, in an order
-//! that does not depend on the file's.
+//! A profile as the rules see it: the figures of its operations, in an order that does not depend
+//! on the file.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use super::thresholds::AdviceThresholds;
 use crate::overview::{own_ns, own_shares};
 use crate::winner::{Work, work};
 
-/// How many operations were looked at, and why the others were not.
+/// How many operations were examined, and why the remaining ones were not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct LookedAt {
-    /// Operations that the rules were asked about.
+    /// Operations that were examined.
     pub operations: usize,
     /// Operations that failed.
     pub failed: usize,
     /// Operations without samples, or with none but zeros.
     pub without_time: usize,
-    /// Operations that are mostly the cost of recording them.
+    /// Operations whose time is mostly recording cost.
     pub recording: usize,
     /// Operations that take too small a fraction of a program's time to matter.
     pub minor: usize,
@@ -33,32 +33,32 @@ pub(super) struct Case<'p> {
     pub(super) thresholds: AdviceThresholds,
     pub(super) calls_of: CallsOf,
     pub(super) sequences: Sequences<'p>,
-    /// True where the profile tells own times from those of nested operations.
+    /// True if the profile separates own times from those of nested operations.
     pub(super) nesting: bool,
     /// The own time of all operations, ns.
     pub(super) whole_ns: f64,
-    /// Those with sound samples, by name, device and size.
+    /// Operations with valid samples, by name, device and size.
     pub(super) subjects: Vec<Subject<'p>>,
-    /// Places of those that do the same work.
+    /// Indices of the operations that do the same work.
     works: BTreeMap<Work<'p>, Vec<usize>>,
     pub(super) looked_at: LookedAt,
 }
 
 /// An operation with samples.
 pub(super) struct Subject<'p> {
-    /// Its place in [`Case::subjects`].
+    /// Its index in [`Case::subjects`].
     pub(super) place: usize,
     pub(super) operation: &'p Operation,
     pub(super) summary: Summary,
     /// Calls in a run, on average.
     pub(super) calls_per_run: f64,
-    /// Its time less that of the operations inside it, ns.
+    /// Its time minus that of the operations inside it, ns.
     pub(super) own_ns: f64,
-    /// Memory that a call holds, bytes.
+    /// Memory that a call uses, bytes.
     pub(super) memory_bytes: Option<u64>,
-    /// False where it takes too small a fraction of the whole to be advised on.
+    /// False if its fraction of the total time is too small for advice.
     pub(super) matters: bool,
-    /// True for the size that takes most time, of all sizes on this device.
+    /// True if this size takes the most time of all sizes on this device.
     pub(super) leads_sizes: bool,
 }
 
@@ -69,9 +69,9 @@ impl<'p> Case<'p> {
         let mut whole_ns = 0.0;
         let mut subjects = Vec::new();
         let paths = own_shares(profile);
-        // By key, so that sums do not depend on the file's order either.
+        // Sorted by key, so that sums do not depend on the file's order either.
         let mut operations: Vec<&Operation> = profile.operations.iter().collect();
-        // A benchmark measures a software GPU to compare; no program would run there.
+        // A benchmark measures a software GPU for comparison; no program would run there.
         let is_software = |each: &Operation| profile.is_software_gpu(&each.device);
         operations.retain(|operation| {
             !operation.within_execution
@@ -96,7 +96,7 @@ impl<'p> Case<'p> {
                 }
             }
         }
-        // The rows of a benchmark were chosen by whoever wrote it.
+        // The author of a benchmark chose its rows.
         let minor_ns = match calls_of {
             CallsOf::Program => thresholds.minor_share * whole_ns,
             _ => 0.0,
@@ -128,7 +128,7 @@ impl<'p> Case<'p> {
         }
     }
 
-    /// The operations of a name, on every device and of every size.
+    /// The operations of this name, on every device and of every size.
     pub(super) fn named(&self, name: &str) -> impl Iterator<Item = &Subject<'p>> {
         let is_before = |other: &Subject<'_>| other.operation.name.as_str() < name;
         let from = &self.subjects[self.subjects.partition_point(is_before)..];
@@ -136,19 +136,19 @@ impl<'p> Case<'p> {
             .take_while(move |other| other.operation.name == name)
     }
 
-    /// The subjects on every device that do the work of this one.
+    /// The operations that do the same work, on every device.
     pub(super) fn same_work(&self, subject: &Subject<'_>) -> Vec<&Subject<'p>> {
         let places = self.works.get(&work(subject.operation));
         let places = places.into_iter().flatten();
         places.map(|place| &self.subjects[*place]).collect()
     }
 
-    /// True for a GPU that an operation can be sent to: not a program on the CPU.
+    /// True for a GPU that an operation can be moved to: not a software GPU.
     pub(super) fn is_real_gpu(&self, device: &str) -> bool {
         Device::of(device).is_gpu() && !self.profile.is_software_gpu(device)
     }
 
-    /// What was measured of a subject's own device.
+    /// The measured peaks of the operation's own device.
     pub(super) fn peak_of(&self, subject: &Subject<'_>) -> Option<&'p Peak> {
         self.profile.peak(&subject.operation.device)
     }
@@ -179,15 +179,14 @@ impl<'p> Subject<'p> {
         self.own_ns / self.summary.count as f64
     }
 
-    /// True where most of its time is that of operations inside it: what it is
-    /// advised on is theirs.
+    /// True if most of its time is that of operations inside it, which then get the advice.
     pub(super) fn mostly_others(&self) -> bool {
         self.own_ns < 0.5 * self.summary.total
     }
 }
 
-/// Marks, of all sizes of an operation on a device, the one that takes most
-/// time; of several the first.
+/// Marks, of all sizes of an operation on a device, the one that takes the most time; the first if
+/// several do.
 fn mark_leaders(subjects: &mut [Subject<'_>]) {
     let together = |a: &Subject<'_>, b: &Subject<'_>| {
         (&a.operation.name, &a.operation.device) == (&b.operation.name, &b.operation.device)
@@ -196,7 +195,7 @@ fn mark_leaders(subjects: &mut [Subject<'_>]) {
         let sized = sizes
             .iter_mut()
             .filter(|each| each.operation.size > Some(0));
-        // Backwards, since the last of the greatest is taken.
+        // In reverse, because `max_by` returns the last maximum.
         if let Some(leader) = sized.rev().max_by(|a, b| a.own_ns.total_cmp(&b.own_ns)) {
             leader.leads_sizes = true;
         }

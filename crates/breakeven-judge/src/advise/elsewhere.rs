@@ -1,5 +1,5 @@
-//! What is known of an operation on other devices: measured there, a break-even
-//! size, or the least that the other device needs by its peaks.
+//! What is known about an operation on other devices: a measurement there, a break-even size, or
+//! the shortest possible time by the other device's peaks.
 
 use breakeven_profile::profile::{BreakEven, Operation, Peak};
 
@@ -9,21 +9,21 @@ use super::evidence::Evidence;
 use super::proposal::Gain;
 use crate::winner::{Winner, typical_ns, winner};
 
-/// What was measured says of an operation on another device.
+/// What measurements show about an operation on another device.
 pub(super) enum Elsewhere {
-    /// Faster there, clearly.
+    /// Clearly faster there.
     Faster {
         /// The other device's id.
         device: String,
         gain: Gain,
         evidence: Evidence,
     },
-    /// Not faster, or not clearly, or not comparable.
+    /// Not faster, not clearly faster, or not comparable.
     NotFaster(Evidence),
 }
 
-/// Asks the samples of the same operation at the same size on the `eligible`
-/// devices, then the break-even sizes. `None` where nothing was measured.
+/// Checks the samples of the same operation at the same size on the `eligible` devices, then the
+/// break-even sizes. `None` if nothing was measured.
 pub(super) fn elsewhere(
     case: &Case<'_>,
     subject: &Subject<'_>,
@@ -68,8 +68,8 @@ fn typical_above_zero(operation: &Operation) -> Option<f64> {
     typical_ns(operation).filter(|ns| *ns > 0.0)
 }
 
-/// The time of an operation on another device beside that of this one, and which of them is
-/// the faster; `None` where one has no time.
+/// The operation's time on another device compared with this one, and which is faster; `None` if
+/// either has no time.
 pub(super) fn other_device(here: &Operation, there: &Operation) -> Option<(Evidence, Winner)> {
     let there_ns = typical_above_zero(there)?;
     let here_ns = typical_above_zero(here)?;
@@ -130,7 +130,7 @@ fn break_even(
             return Some(Elsewhere::Faster {
                 device: other.clone(),
                 gain: Gain::unknown(
-                    "a break-even size tells which device is faster, not by how much",
+                    "a break-even size shows which device is faster, not by how much",
                     None,
                 ),
                 evidence,
@@ -141,7 +141,7 @@ fn break_even(
     against
 }
 
-/// On which side of a break-even size another size is.
+/// Position of a size relative to a break-even size.
 #[derive(Debug, PartialEq)]
 enum Side {
     Pays,
@@ -150,7 +150,7 @@ enum Side {
     Between,
 }
 
-/// `None` past the greatest size that was tried.
+/// `None` above the largest size that was measured.
 fn side_at(found: &BreakEven, at: f64) -> Option<Side> {
     let Some(size) = found.size else {
         let tried = found.tested_to.is_none_or(|tested| at <= tested);
@@ -166,10 +166,9 @@ fn side_at(found: &BreakEven, at: f64) -> Option<Side> {
     })
 }
 
-/// What a call needs at the least by the device's peaks, ns: its bytes at the
-/// bandwidth of their working set or its arithmetic at the peak, whichever takes
-/// longer. The roofline of Williams, Waterman and Patterson (2009). `None` where
-/// neither can be told.
+/// Shortest time of a call by the device's peaks, ns: its bytes at the bandwidth of their working
+/// set or its arithmetic at the peak, whichever takes longer. The roofline of Williams, Waterman
+/// and Patterson (2009). `None` if neither is known.
 pub(super) fn roof_ns(peak: &Peak, operation: &Operation) -> Option<f64> {
     let set = operation.memory_bytes.or(operation.bytes);
     let bandwidth = set.and_then(|set| peak.bandwidth_at(set));
@@ -178,8 +177,8 @@ pub(super) fn roof_ns(peak: &Peak, operation: &Operation) -> Option<f64> {
     [bytes_ns, flops_ns].into_iter().flatten().reduce(f64::max)
 }
 
-/// [`roof_ns`] of a GPU with what reaching it takes: one launch, and each byte
-/// once over the faster of the two ways between host and device.
+/// [`roof_ns`] of a GPU plus the cost of reaching it: one launch, and each byte once at the faster
+/// direction of transfer.
 pub(super) fn roof_with_transfer_ns(peak: &Peak, operation: &Operation) -> Option<f64> {
     let ways = [peak.upload_bytes_per_s, peak.download_bytes_per_s];
     let fastest = ways.into_iter().flatten().reduce(f64::max);
@@ -190,7 +189,7 @@ pub(super) fn roof_with_transfer_ns(peak: &Peak, operation: &Operation) -> Optio
     Some(parts.into_iter().flatten().sum())
 }
 
-/// What an amount takes at a rate per second, ns.
+/// Time for an amount at a rate per second, ns.
 fn at_rate_ns(amount: Option<u64>, rate: Option<f64>) -> Option<f64> {
     let rate = rate.filter(|rate| *rate > 0.0)?;
     Some(amount? as f64 / rate * 1e9)
@@ -235,7 +234,7 @@ mod tests {
         operation.bytes = Some(1_000);
         operation.flops = Some(1_000);
         assert_eq!(roof_ns(&peak, &operation), Some(1_000.0));
-        // 500 launch, 5 000 for the bytes at 0.2 GB/s, 1 000 for the work.
+        // 500 for the launch, 5 000 for the bytes at 0.2 GB/s, 1 000 for the work.
         assert_eq!(roof_with_transfer_ns(&peak, &operation), Some(6_500.0));
         operation.flops = Some(100_000);
         assert_eq!(roof_ns(&peak, &operation), Some(10_000.0));

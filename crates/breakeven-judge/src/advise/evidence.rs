@@ -1,4 +1,4 @@
-//! What a suggestion, or a decision against one, rests on.
+//! The evidence for a suggestion, or against one.
 
 use std::fmt;
 
@@ -6,15 +6,15 @@ use breakeven_profile::profile::{Device, DeviceMemory};
 use breakeven_profile::unit;
 use serde::Serialize;
 
-/// One reason, with its figures. Its text begins with `measured`, `assumed` or
-/// `rule of thumb`.
+/// One piece of evidence, with its figures. Its text begins with `measured`, `assumed` or `rule of
+/// thumb`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Evidence {
-    /// A constant was exceeded, and no measurement says more.
+    /// A constant was exceeded, and no measurement is more specific.
     RuleOfThumb {
-        /// What was looked at.
+        /// The quantity.
         quantity: Quantity,
         /// Its value, in the quantity's unit.
         value: f64,
@@ -25,19 +25,19 @@ pub enum Evidence {
     OtherDevice {
         /// The other device's id.
         device: String,
-        /// This device's time over the other's, at the median: above 1 where the other is faster.
+        /// This device's time over the other's, at the median: above 1 if the other is faster.
         times_as_fast: f64,
         /// 95 % interval of it.
         interval: Option<[f64; 2]>,
-        /// True when the interval is over runs, not over the samples of one.
+        /// True if the interval is over runs, not over the samples of one run.
         over_runs: bool,
-        /// True when the interval excludes 1.
+        /// True if the interval excludes 1.
         clear: bool,
     },
     /// The energy of the same operation at the same size, measured on another device.
     LessEnergy(LessEnergy),
-    /// The operation was recorded on another device too, but without sizes, by
-    /// a program that may have chosen the device by the size.
+    /// The operation was recorded on another device too, but without sizes, in a program that may
+    /// have chosen the device by the size.
     Unsized {
         /// The other device's id.
         device: String,
@@ -48,80 +48,80 @@ pub enum Evidence {
         device: String,
         /// The device that is faster below it.
         over: String,
-        /// True where the GPU of the two is a program on the CPU.
+        /// True if the GPU of the two is a software GPU.
         software_gpu: bool,
         /// Elements; `None`: never up to `tested_to`.
         size: Option<f64>,
         /// Interval of `size`, elements.
         interval: Option<[f64; 2]>,
-        /// The greatest size that was tried, elements.
+        /// The largest size that was measured, elements.
         tested_to: Option<f64>,
         /// The operation's own size, elements.
         at: u64,
     },
-    /// What a device needs for the work at the least, by its measured peaks.
+    /// Shortest time that a device needs for the work, by its measured peaks.
     LeastTime {
         /// The device's id.
         device: String,
-        /// Launch, transfers and work at its peaks, ns a call.
+        /// Launch, transfers and work at its peaks, ns per call.
         least_ns: f64,
-        /// What a call takes now, ns.
+        /// Current time of a call, ns.
         call_ns: f64,
     },
-    /// How near the operation comes to what its own device can do.
+    /// How close the operation is to its own device's peaks.
     Roofline {
-        /// Part of the bandwidth measured at this working set.
+        /// Fraction of the bandwidth measured at this working set.
         bytes_share: Option<f64>,
-        /// Part of the measured arithmetic peak.
+        /// Fraction of the measured arithmetic peak.
         flops_share: Option<f64>,
         /// A call's time at the peaks, ns.
         least_ns: f64,
     },
-    /// The measured latency of a launch, in each call.
+    /// The measured launch latency, which each call pays.
     Launch {
-        /// What a launch takes of a call, ns.
+        /// Launch latency in a call, ns.
         launch_ns: f64,
-        /// Part of the call's mean time.
+        /// Fraction of the call's mean time.
         share: f64,
     },
-    /// Calls that follow one another.
+    /// Consecutive calls.
     Sequence(Sequence),
     /// Calls whose recorded fields are those of an earlier call.
     Repeats {
         /// Calls with fields on the timeline.
         calls: u64,
-        /// Those of them with the fields of an earlier one.
+        /// Calls among them with the fields of an earlier call.
         repeated: u64,
     },
     /// How time grows with the size.
     Growth {
         /// The sizes measured, elements.
         sizes: Vec<u64>,
-        /// Time is proportional to size to this power.
+        /// Exponent: time is proportional to size to this power.
         exponent: f64,
         /// 95 % interval of the exponent.
         interval: [f64; 2],
-        /// The power that was to be expected.
+        /// The expected exponent.
         expected: f64,
-        /// Where the expectation comes from.
+        /// Source of the expectation.
         expected_from: ExpectedFrom,
     },
-    /// Memory that a call holds, of what there is.
+    /// Memory that a call uses, compared with what is available.
     Capacity {
-        /// Held, bytes.
+        /// Used, bytes.
         held_bytes: u64,
-        /// There for the process or on the device, bytes.
+        /// Available to the process or on the device, bytes.
         of_bytes: u64,
     },
-    /// How often calls found the device memory that they needed among what was freed.
+    /// How often calls found the device memory that they needed in the pool of freed memory.
     Reuse(DeviceMemory),
-    /// Every GPU of the machine is a program on its CPU.
+    /// Every GPU of the machine is a software GPU.
     OnlySoftwareGpus,
-    /// The file does not tell whether its samples are calls of a program.
+    /// The file does not say whether its samples are calls of a program.
     UnmarkedCalls,
 }
 
-/// The energy of a call on another device, where it takes less.
+/// The energy of a call on another device that needs less.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LessEnergy {
     /// The other device.
@@ -130,15 +130,15 @@ pub struct LessEnergy {
     pub joules: f64,
     /// A call's energy here, J.
     pub joules_here: f64,
-    /// How much less it is, a fraction.
+    /// Relative saving, a fraction.
     pub less: f64,
-    /// 95 % interval of that, over runs.
+    /// 95 % interval of the saving, over runs.
     pub interval: Option<[f64; 2]>,
-    /// Devices that only one of the two uses, and whose idle power counts on the other.
+    /// Devices that only one of the two uses, and whose idle power is added to the other.
     pub waiting: Vec<String>,
 }
 
-/// What a rule of thumb looks at.
+/// The quantity that a rule of thumb checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
@@ -148,15 +148,15 @@ pub enum Quantity {
     Calls,
     /// Memory of a call, bytes.
     Memory,
-    /// Part of the GPU's units in use, 0 to 1.
+    /// Fraction of the GPU's units in use, 0 to 1.
     GpuUse,
 }
 
-/// Calls of one operation that follow one another with nothing between.
+/// Consecutive calls of one operation, with no other call between.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[must_use]
 pub struct Sequence {
-    /// What shows it.
+    /// The source that shows it.
     pub shown_by: ShownBy,
     /// Calls in a sequence, on average.
     pub length: f64,
@@ -165,13 +165,13 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// The fraction of the calls that would disappear if each sequence were one call.
+    /// Fraction of the calls that would disappear if each sequence were one call.
     pub fn avoidable(&self) -> f64 {
         self.share * (1.0 - 1.0 / self.length)
     }
 }
 
-/// Where a sequence of calls was seen, the best source first.
+/// The source that shows a sequence of calls, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShownBy {
@@ -179,7 +179,7 @@ pub enum ShownBy {
     Timeline,
     /// Calls per call of the operation around them.
     Stacks,
-    /// Nothing but the number of calls in a run.
+    /// Only the number of calls in a run.
     Count,
 }
 
@@ -193,7 +193,7 @@ impl fmt::Display for ShownBy {
     }
 }
 
-/// Where the expected growth comes from.
+/// Source of the expected growth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExpectedFrom {
@@ -201,17 +201,17 @@ pub enum ExpectedFrom {
     Peaks,
     /// The profile's operations and bytes of each size.
     Work,
-    /// Nothing known: linear.
+    /// Nothing is known: linear.
     Linear,
 }
 
 impl Evidence {
-    /// True for what was measured; false for constants and assumptions.
+    /// True for measurements; false for constants and assumptions.
     pub fn is_measured(&self) -> bool {
         self.ground() == "measured"
     }
 
-    /// What kind of evidence it is, the first words of its text.
+    /// The kind of evidence, the first words of its text.
     fn ground(&self) -> &'static str {
         match self {
             Self::RuleOfThumb { .. } => "rule of thumb",
@@ -369,7 +369,7 @@ impl fmt::Display for Evidence {
 }
 
 impl Quantity {
-    /// Evidence that the quantity is beyond its constant, both in its unit.
+    /// Evidence that the quantity exceeds its constant, both in its unit.
     pub(super) fn thumb(self, value: f64, limit: f64) -> Evidence {
         Evidence::RuleOfThumb {
             quantity: self,

@@ -1,4 +1,4 @@
-//! Advice: what to change first, why, and what it should gain.
+//! Advice: what to change first, why, and the estimated gain.
 //!
 //! ```
 //! use breakeven_judge::advise::ProfilerOptimizer;
@@ -23,13 +23,11 @@
 //! assert!(first.description.contains("measured: cuda:0 is 8.01 times as fast"));
 //! ```
 //!
-//! A measurement in the profile (the operation on another device, a break-even
-//! size, a peak) replaces a rule's constant, and overrules it: nothing is sent to
-//! a device that was measured slower. Every estimate has a formula, in the
-//! documentation of its rule; where none can be argued there is none, and the
-//! suggestion ranks behind those that have one. `docs/advice.md` says it all in
-//! one place. The same profile always gives the same advice, whatever the order
-//! of its operations.
+//! A measurement in the profile (the operation on another device, a break-even size, a peak)
+//! replaces a rule's constant and overrules it: no operation is moved to a device that was measured
+//! slower. Every estimate has a formula in the documentation of its rule. Without one there is no
+//! estimate, and the suggestion ranks behind those that have one. `docs/advice.md` describes all
+//! rules. The same profile always gives the same advice, whatever the order of its operations.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -64,22 +62,22 @@ use case::Case;
 use proposal::Verdict;
 use rank::Proposal;
 
-/// Everything that the rules say about a profile.
+/// The advice of all rules about a profile.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[must_use]
 pub struct Advice {
-    /// Whose calls the samples are.
+    /// Who made the calls that the samples measure.
     pub calls_of: CallsOf,
-    /// True where operations' own times are known apart from those inside them.
-    /// Otherwise nested operations count with what they are nested in.
+    /// True if operations' own times are known without those inside them. Otherwise nested
+    /// operations count with the operation around them.
     pub nesting_known: bool,
-    /// What was looked at.
+    /// How many operations were examined.
     pub looked_at: LookedAt,
-    /// The whole time, ms: the own times of all operations.
+    /// Total time, ms: the own times of all operations.
     pub total_ms: f64,
-    /// What all suggestions save together, overlapping ones counted once, ms.
+    /// Saving of all suggestions together, with overlaps counted once, ms.
     pub potential_ms: f64,
-    /// The suggestions, those that save most first.
+    /// The suggestions, the largest saving first.
     pub suggestions: Vec<OptimizationSuggestion>,
     /// Rules of thumb that a measurement overruled.
     pub overruled: Vec<Overruled>,
@@ -92,13 +90,13 @@ pub struct Overruled {
     pub operation: String,
     /// The device that it ran on.
     pub device: String,
-    /// True where that is a GPU that is a program on the CPU.
+    /// True if that device is a software GPU.
     pub software_gpu: bool,
     /// Elements in one call's input.
     pub size: Option<u64>,
     /// The rule.
     pub rule: Rule,
-    /// What overruled it.
+    /// The measurement that overruled it.
     pub evidence: Vec<Evidence>,
 }
 
@@ -110,7 +108,7 @@ pub struct ProfilerOptimizer {
 }
 
 impl ProfilerOptimizer {
-    /// Asks all rules about a profile.
+    /// Applies all rules to a profile.
     pub fn new(profile: &Profile) -> Self {
         Self::with_thresholds(profile, AdviceThresholds::default())
     }
@@ -153,18 +151,18 @@ impl ProfilerOptimizer {
         Self { advice }
     }
 
-    /// Everything that the rules say.
+    /// Returns the complete advice.
     pub fn advice(&self) -> &Advice {
         &self.advice
     }
 
-    /// The suggestions that save most, at most `top_n` of them.
+    /// Returns the suggestions that save the most, at most `top_n`.
     pub fn get_suggestions(&self, top_n: usize) -> &[OptimizationSuggestion] {
         let all = &self.advice.suggestions;
         &all[..top_n.min(all.len())]
     }
 
-    /// The suggestions that each save a quarter of the whole time and more.
+    /// Returns the suggestions that each save a quarter or more of the total time.
     pub fn get_critical_suggestions(&self) -> Vec<&OptimizationSuggestion> {
         let all = self.advice.suggestions.iter();
         all.filter(|suggestion| suggestion.priority == Priority::Critical)
@@ -187,20 +185,20 @@ impl ProfilerOptimizer {
         writeln!(out)
     }
 
-    /// Prints the suggestions that save most as plain text, at most `top_n`.
+    /// Prints the suggestions that save the most as plain text, at most `top_n`.
     pub fn print_suggestions(&self, top_n: usize, mut out: impl Write) -> io::Result<()> {
         let page = self.advice.page(self.get_suggestions(top_n));
         page.text(WIDTH, false, &mut out)
     }
 
-    /// Prints those of them that each save a quarter of the whole time and more.
+    /// Prints the suggestions that each save a quarter or more of the total time.
     pub fn print_critical_suggestions(&self, mut out: impl Write) -> io::Result<()> {
         let critical = self.get_critical_suggestions().into_iter().cloned();
         let page = self.advice.page(&critical.collect::<Vec<_>>());
         page.text(WIDTH, false, &mut out)
     }
 
-    /// Prints in a few lines what was looked at and what all suggestions save.
+    /// Prints a short summary: what was examined, and the saving of all suggestions.
     pub fn print_summary(&self, mut out: impl Write) -> io::Result<()> {
         let mut page = Page::default();
         page.say(self.advice.conclusion());
@@ -215,10 +213,10 @@ impl ProfilerOptimizer {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
-    /// The file cannot be made or replaced.
+    /// The file cannot be created or replaced.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Writing stopped half-way.
+    /// Writing failed half-way.
     #[error("the advice cannot be written: {0}")]
     Write(#[from] io::Error),
 }

@@ -1,13 +1,13 @@
-//! What a rule answers.
+//! The answer of a rule.
 
 use super::case::Subject;
 use super::evidence::Evidence;
 
 /// A rule's answer.
 pub(super) enum Verdict {
-    /// The rule has nothing to say here.
+    /// The rule does not apply.
     Silent,
-    /// The rule of thumb would speak, but something measured says otherwise.
+    /// The rule of thumb applies, but a measurement contradicts it.
     Overruled(Vec<Evidence>),
     /// A suggestion.
     Suggest(Box<Advised>),
@@ -23,7 +23,7 @@ pub(super) struct Advised {
 }
 
 impl Verdict {
-    /// A suggestion that names no other device.
+    /// Creates a suggestion that names no other device.
     pub(super) fn suggest(
         description: String,
         hint: &'static str,
@@ -39,7 +39,7 @@ impl Verdict {
         }))
     }
 
-    /// The suggestion with the device to move to.
+    /// Sets the device to move to.
     pub(super) fn to(mut self, device: impl Into<String>) -> Self {
         if let Self::Suggest(advised) = &mut self {
             advised.target_device = Some(device.into());
@@ -48,27 +48,27 @@ impl Verdict {
     }
 }
 
-/// What a suggestion should gain.
+/// The estimated gain of a suggestion.
 pub(super) struct Gain {
-    /// Fractions of the own times of operations, if a measurement tells them; else why
+    /// Fractions of the own times of operations, if a measurement supports them; otherwise, why
     /// there is no estimate.
     pub(super) savings: Result<Vec<Saving>, &'static str>,
-    /// Least and greatest saving over the whole profile, ns, as far as can be told.
+    /// Smallest and largest saving over the complete profile, ns, if known.
     pub(super) range_ns: Option<[f64; 2]>,
 }
 
-/// The fraction of an operation's own time that is saved.
+/// Fraction of an operation's own time that is saved.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Saving {
-    /// The operation's place in [`Case::subjects`].
+    /// The operation's index in [`Case::subjects`].
     pub(super) subject: usize,
     /// 0 to 1.
     pub(super) fraction: f64,
 }
 
 impl Gain {
-    /// An estimate for one operation: a fraction of its own time, and the least and
-    /// greatest fraction.
+    /// An estimate for one operation: a fraction of its own time, and the smallest and largest
+    /// fraction.
     pub(super) fn part(subject: &Subject<'_>, of: f64, range: Option<[f64; 2]>) -> Self {
         let saving = Saving {
             subject: subject.place,

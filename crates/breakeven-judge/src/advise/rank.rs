@@ -1,21 +1,19 @@
-//! The order of the suggestions, and what they gain together.
+//! Ranks the suggestions, and adds up their gains.
 //!
-//! **Amdahl.** A suggestion is worth the time that it takes off the whole
-//! profile, so a small part of a large operation comes before all of a small
-//! one. Every saving is a part of an operation's *own* time: its time less that
-//! of the operations inside it. Own times add up to the whole, so a parent and
-//! its child never promise the same time.
+//! **Amdahl.** A suggestion is worth the time that it saves in the complete profile, so a small
+//! fraction of a large operation ranks above all of a small one. Every saving is a fraction of an
+//! operation's *own* time: its time minus that of the operations inside it. Own times add up to the
+//! total, so a parent and its child never promise the same time.
 //!
-//! **Overlap.** The list is built greedily: next comes what takes most off the
-//! time that is left. A second suggestion on an operation therefore applies to
-//! what the first leaves, (1 − a)(1 − b) of it, and is ranked by that. Two that
-//! are different ways to the same time (another device, or better use of this
-//! one; two ways to close the same gap to the roofline) count once. What all add
-//! up to is at most the whole.
+//! **Overlap.** The list is built greedily: the next suggestion is the one that saves the most of
+//! the remaining time. A second suggestion on an operation therefore applies to what the first
+//! leaves, (1 − a)(1 − b) of it, and is ranked by that. Two alternatives that save the same time
+//! (another device, or better use of this one; two ways to close the same gap to the roofline)
+//! count once. The sum is at most the total time.
 //!
-//! Ties are broken by name, device, size and rule, so the order of the file does
-//! not matter. Suggestions without estimate come last among those of their priority,
-//! those of the operations that take most time first.
+//! Ties are broken by name, device, size and rule, so the order of the file does not matter.
+//! Suggestions without an estimate come last among those of their priority, ordered by the time of
+//! their operation.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -27,15 +25,15 @@ use super::proposal::{Advised, Gain, Saving};
 use super::rules::Rule;
 use super::suggestion::{OptimizationSuggestion, Overlap, Priority};
 
-/// A suggestion before it is ranked among the others.
+/// A suggestion before ranking.
 pub(super) struct Proposal {
     pub(super) rule: Rule,
-    /// The operation it is about, by its place in [`Case::subjects`].
+    /// The operation's index in [`Case::subjects`].
     pub(super) subject: usize,
     pub(super) advised: Advised,
 }
 
-/// The suggestions in their order, and the time that all together save, ns.
+/// Ranks the suggestions, and returns the time that they save together, ns.
 pub(super) fn ranked(
     case: &Case<'_>,
     mut proposals: Vec<Proposal>,
@@ -43,7 +41,7 @@ pub(super) fn ranked(
     // Subjects are in the order of their keys.
     proposals.sort_by_key(|proposal| (proposal.subject, proposal.rule));
     let mut left = Left::of(case);
-    // By the time that each would take off what is left; of equals the first.
+    // By the time that each would save of the remaining time; of equals the first.
     let mut waiting = BinaryHeap::new();
     let mut without = Vec::new();
     for (index, proposal) in proposals.iter().enumerate() {
@@ -60,7 +58,7 @@ pub(super) fn ranked(
     while let Some((before, Reverse(index))) = waiting.pop() {
         let proposal = &proposals[index];
         let savings = proposal.advised.gain.savings.as_deref().unwrap_or(&[]);
-        // What others took since can only have made it smaller.
+        // Suggestions taken since can only have made it smaller.
         let saved_ns = left.gain(proposal.rule, savings);
         if ordered(saved_ns) < before {
             waiting.push((ordered(saved_ns), Reverse(index)));
@@ -85,8 +83,8 @@ pub(super) fn ranked(
     (suggestions, potential_ns)
 }
 
-/// Puts them into the order of their priorities, which may differ from that of what they
-/// save only for those that cannot say how much.
+/// Sorts by priority, which differs from the order of savings only for suggestions without an
+/// estimate.
 fn by_priority(suggestions: &mut [OptimizationSuggestion]) {
     suggestions.sort_by_key(|each| each.priority);
     let places: HashMap<usize, usize> = (suggestions.iter())
@@ -101,13 +99,13 @@ fn by_priority(suggestions: &mut [OptimizationSuggestion]) {
     }
 }
 
-/// A saving in ns as a whole number that orders savings: the bits of numbers that are
-/// not negative are in the order of the numbers.
+/// A saving in ns as an integer that sorts equally: the bits of non-negative floats are in the
+/// order of the floats.
 fn ordered(saved_ns: f64) -> u64 {
     saved_ns.abs().to_bits()
 }
 
-/// The own time that is left of each operation, and who took from it.
+/// The remaining own time of each operation, and the suggestions that reduced it.
 struct Left(Vec<Operation>);
 
 struct Operation {
@@ -124,7 +122,7 @@ impl Left {
         Self(own.collect())
     }
 
-    /// What the savings take off the time that is left, ns.
+    /// Time that the savings remove from the remaining time, ns.
     fn gain(&self, rule: Rule, savings: &[Saving]) -> f64 {
         let open = |saving: &&Saving| self.alternative(rule, saving.subject).is_none();
         let each = savings.iter().filter(open);
@@ -132,7 +130,7 @@ impl Left {
             .sum()
     }
 
-    /// The rank of another way to the same time that was taken before.
+    /// Rank of an earlier suggestion that saves the same time.
     fn alternative(&self, rule: Rule, subject: usize) -> Option<usize> {
         let mut taken = self.0[subject].taken.iter();
         let saves = rule.definition().saves;
@@ -212,9 +210,8 @@ fn suggestion(
     }
 }
 
-/// By the fraction of the whole time that it adds to the savings before it. Without
-/// an estimate nothing is promised: LOW, or MEDIUM where the operation takes as
-/// much of the time as a HIGH saving.
+/// Priority by the fraction of the total time that it adds to the savings before it. Without an
+/// estimate it is LOW, or MEDIUM if the operation takes as much of the time as a HIGH saving.
 fn priority(case: &Case<'_>, subject: &Subject<'_>, combined_ns: Option<f64>) -> Priority {
     let thresholds = &case.thresholds;
     let Some(saved_ns) = combined_ns else {
@@ -242,7 +239,7 @@ fn improvement(
         true => format!("between {} and {}", unit::time(least), unit::time(most)),
         false => format!("at most {}", unit::time(most)),
     };
-    // Ends that print as the saving itself say nothing.
+    // A range whose ends print the same as the saving adds nothing.
     let told = gain.range_ns.filter(|ends| {
         let said = unit::time(saved_ns);
         ends.iter().any(|end| unit::time(*end) != said)

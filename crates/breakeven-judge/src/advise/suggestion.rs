@@ -1,4 +1,4 @@
-//! A suggestion: what to change, why, and what it should gain.
+//! A suggestion: what to change, why, and the estimated gain.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use super::rules::{Rule, SuggestionType};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[must_use]
 pub struct OptimizationSuggestion {
-    /// Its place in the whole list, from 1.
+    /// Its rank in the complete list, from 1.
     pub rank: usize,
     /// The operation's name.
     pub operation: String,
@@ -24,27 +24,27 @@ pub struct OptimizationSuggestion {
     /// What kind of change it is.
     #[serde(rename = "type")]
     pub kind: SuggestionType,
-    /// How much of the whole time it saves, in four steps.
+    /// How much of the total time it saves, in four steps.
     pub priority: Priority,
     /// The rule that it comes from.
     pub rule: Rule,
-    /// The device to move to, where the rule knows which.
+    /// The device to move to, if the rule names one.
     pub target_device: Option<String>,
     /// The problem, and the evidence for it.
     pub description: String,
-    /// What it should gain, or why that cannot be estimated.
+    /// The estimated gain, or why there is no estimate.
     pub expected_improvement: String,
     /// What to do.
     pub implementation_hint: String,
-    /// Mean time of a call now.
+    /// Current mean time of a call.
     pub current_time_ms: f64,
-    /// Mean time of a call afterwards, by the estimate.
+    /// Estimated mean time of a call.
     pub estimated_time_ms: Option<f64>,
     /// `current_time_ms / estimated_time_ms`.
     pub potential_speedup: Option<f64>,
-    /// Time saved over the whole profile if this alone is done.
+    /// Time saved over the complete profile if only this is done.
     pub saved_ms: Option<f64>,
-    /// `saved_ms` as a fraction of the whole profile's time.
+    /// `saved_ms` as a fraction of the profile's total time.
     pub saved_share: Option<f64>,
     /// Time that it saves in addition to the suggestions ranked before it.
     pub combined_saved_ms: Option<f64>,
@@ -61,13 +61,13 @@ pub struct OptimizationSuggestion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Overlap {
-    /// It counts only on the time that the suggestion of that rank leaves.
+    /// It applies only to the time that the suggestion of that rank leaves.
     After(usize),
-    /// Another way to save the same time: no further gain once that one is done.
+    /// An alternative that saves the same time: no further gain once that one is done.
     InsteadOf(usize),
 }
 
-/// How much of the whole profile's time a suggestion saves.
+/// How much of the profile's total time a suggestion saves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Priority {

@@ -18,9 +18,8 @@ pub struct AdviceThresholds {
     pub cached_call_ns: f64,
     /// Fraction of a GPU's units in use below which it counts as hardly used.
     pub low_gpu_use: f64,
-    /// How far above the expected exponent the whole interval of the measured
-    /// one must lie. Sorting 150 or more elements grows by less: n·log n has
-    /// the local exponent 1 + 1/ln n.
+    /// How far above the expected exponent the complete interval of the measured one must lie.
+    /// Sorting 150 or more elements grows by less: n·log n has the local exponent 1 + 1/ln n.
     pub growth_margin: f64,
     /// Fraction by which two devices must differ in energy, or in time, for it to count.
     pub least_difference: f64,
@@ -31,12 +30,12 @@ pub struct AdviceThresholds {
     pub minor_share: f64,
     /// An operation with more than this fraction of recording cost gets no advice.
     pub recording_share: f64,
-    /// Fraction of the whole time from which a saving is CRITICAL: everything
-    /// together runs in three quarters of the time.
+    /// Fraction of the total time from which a saving is CRITICAL: the program then runs in three
+    /// quarters of the time.
     pub critical_share: f64,
-    /// Fraction of the whole time from which a saving is HIGH.
+    /// Fraction of the total time from which a saving is HIGH.
     pub high_share: f64,
-    /// Fraction of the whole time from which a saving is MEDIUM.
+    /// Fraction of the total time from which a saving is MEDIUM.
     pub medium_share: f64,
 }
 

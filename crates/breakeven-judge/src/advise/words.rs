@@ -1,4 +1,4 @@
-//! Advice in words: the sentences about it, and its parts of a page.
+//! Advice in words: its sentences, and its blocks of a page.
 
 use std::collections::HashMap;
 
@@ -11,13 +11,13 @@ use super::{Advice, CallsOf, LookedAt, Overruled};
 use crate::page::{Item, Page, Text, Tone};
 
 impl Advice {
-    /// What all suggestions save together, or why there is none: one sentence.
+    /// What all suggestions save together, or why that is unknown: one sentence.
     pub fn conclusion(&self) -> String {
         let total = unit::time(self.total_ms * 1e6);
         let rules = Rule::ALL.len();
         let looked = match self.looked_at.operations {
-            1 => format!("{rules} rules looked at 1 operation"),
-            n => format!("{rules} rules looked at {n} operations"),
+            1 => format!("{rules} rules examined 1 operation"),
+            n => format!("{rules} rules examined {n} operations"),
         };
         if self.suggestions.is_empty() {
             let overruled = match self.overruled.len() {
@@ -32,7 +32,7 @@ impl Advice {
         }
         let potential = self.potential_ms * 1e6;
         if potential <= 0.0 {
-            return format!("None of this can be estimated from the profile ({total} in all).");
+            return "The profile has no data from which to estimate the gain.".to_owned();
         }
         format!(
             "Together: {} of {total} ({}), overlapping advice counted once.",
@@ -41,20 +41,20 @@ impl Advice {
         )
     }
 
-    /// True where some of it stands on the samples being a program's calls.
+    /// True if some of the advice assumes that the samples are a program's calls.
     fn of_calls(&self) -> bool {
         let mut rules = self.suggestions.iter().map(|each| each.rule);
         rules.any(Rule::is_about_calls)
     }
 
-    /// The limits of the advice, a sentence each.
+    /// The limits of the advice, one sentence each.
     pub fn caveats(&self) -> Vec<String> {
         let mut caveats = Vec::new();
         match self.calls_of {
             CallsOf::Program => {}
             CallsOf::Benchmark => caveats.push(
-                "The samples are iterations of a benchmark: shares are of the measured time, and \
-                 batching or caching the iterations is not advised."
+                "The samples are iterations of a benchmark: fractions are of the measured time, \
+                 and batching or caching the iterations is not advised."
                     .to_owned(),
             ),
             CallsOf::Unmarked if !self.of_calls() => {}
@@ -63,7 +63,7 @@ impl Advice {
                 rules.retain(|rule| rule.is_about_calls());
                 let kinds: Vec<String> = rules.iter().map(|rule| rule.kind().to_string()).collect();
                 caveats.push(format!(
-                    "The file does not tell whether its samples are calls of a program or \
+                    "The file does not say whether its samples are calls of a program or \
                      iterations of a benchmark; for a benchmark, ignore {}.",
                     kinds.join(" and ")
                 ));
@@ -72,8 +72,8 @@ impl Advice {
         let several = self.looked_at.operations > 1;
         if several && !self.nesting_known && self.calls_of != CallsOf::Benchmark {
             caveats.push(
-                "The file does not tell which operations are inside which: shares are of the sum \
-                 of all, in which nested ones count twice."
+                "The file does not say which operations are nested: fractions are of the sum of \
+                 all operations, in which nested ones count twice."
                     .to_owned(),
             );
         }
@@ -83,7 +83,7 @@ impl Advice {
 }
 
 impl LookedAt {
-    /// The operations that were not examined, in a sentence.
+    /// The operations that were not examined, in one sentence.
     pub fn left_out(&self) -> Option<String> {
         let parts: Vec<String> = [
             (self.failed, "failed"),
@@ -100,8 +100,8 @@ impl LookedAt {
 }
 
 impl OptimizationSuggestion {
-    /// Its relation to an earlier suggestion about the same operation, and what it adds
-    /// to that.
+    /// The relation to an earlier suggestion about the same operation, and the gain in addition to
+    /// it.
     pub fn overlap_text(&self) -> Option<String> {
         Some(match self.overlap? {
             Overlap::After(rank) => {
@@ -109,7 +109,7 @@ impl OptimizationSuggestion {
                 format!("adds {adds} once {rank} is done")
             }
             Overlap::InsteadOf(rank) => {
-                format!("another way to save the time that {rank} saves, counted there")
+                format!("an alternative to {rank} for the same time, counted there")
             }
         })
     }
@@ -126,19 +126,18 @@ fn sized(operation: &str, size: Option<u64>) -> String {
     format!("{operation}{size}")
 }
 
-/// A line of an item, with the word in front of it.
+/// A line of an item, with its label.
 fn fact(word: &str, text: impl Into<Text>) -> (String, Text) {
     (word.to_owned(), text.into())
 }
 
-/// From how many on suggestions that say the same of one device are one item.
+/// Number of equal suggestions for one device from which they become one item.
 const ALIKE: usize = 3;
 
-/// Operations of such an item that are named; the rest is counted.
+/// Operations that such an item names; the rest is counted.
 const MOST_NAMED: usize = 10;
 
-/// An item per suggestion; several suggestions that say the same about one device are one
-/// item.
+/// One item per suggestion; several equal suggestions for one device are one item.
 pub fn items(suggestions: &[OptimizationSuggestion]) -> Vec<Item> {
     fn said(each: &OptimizationSuggestion) -> (Rule, &str, &str) {
         (each.rule, &each.device, &each.implementation_hint)
@@ -166,7 +165,7 @@ pub fn items(suggestions: &[OptimizationSuggestion]) -> Vec<Item> {
     items.collect()
 }
 
-/// One item of suggestions that say the same of one device, what most gain first.
+/// One item of equal suggestions for one device, the largest gain first.
 fn of_several(group: &[&OptimizationSuggestion]) -> Item {
     let first = group[0];
     let on = Device::label(&first.device, first.software_gpu);
@@ -187,7 +186,7 @@ fn of_several(group: &[&OptimizationSuggestion]) -> Item {
 }
 
 impl OptimizationSuggestion {
-    /// Its rank, priority and type, and whom it is about.
+    /// Rank, priority, type and operation.
     fn head(&self, whom: String) -> Vec<Text> {
         let tone = match self.priority {
             Priority::Critical => Tone::Bad,
@@ -203,7 +202,7 @@ impl OptimizationSuggestion {
         ]
     }
 
-    /// The suggestion with its reason, what to do and what it gains.
+    /// The suggestion with its reason, what to do, and the gain.
     fn item(&self) -> Item {
         let facts = [
             fact("why", &self.description),
@@ -232,7 +231,7 @@ impl Overruled {
 }
 
 impl Advice {
-    /// A page of some of the suggestions, the number of the others, and what all save
+    /// A page of some of the suggestions, the number of the remaining ones, and what all save
     /// together.
     pub fn page(&self, shown: &[OptimizationSuggestion]) -> Page {
         let mut page = Page::default();

@@ -1,5 +1,5 @@
-//! Why times differ. A cause is named where a test finds it, which by chance it does in at
-//! most [`ERROR_RATE`] of operations; else nothing stands out.
+//! Why times vary. A cause is named if a test finds it; by chance that happens for at most
+//! [`ERROR_RATE`] of operations. Otherwise no cause is named.
 
 use breakeven_profile::stats::Moments;
 use breakeven_profile::unit::percent;
@@ -8,24 +8,23 @@ use breakeven_stats::{log_ratio_test, mean_interval, one_way_anova};
 use super::{MAIN_SHARE, Subject, Why, median};
 use crate::advise::CallsOf;
 
-/// Probability below which what is seen is not taken for chance. The two tests that every
-/// unsteady operation takes share it, half each.
+/// False-positive rate. The two tests that every unsteady operation undergoes share it, half each.
 const ERROR_RATE: f64 = 0.05;
 
-/// Ratio from which times fall during a run.
+/// Ratio from which times count as falling during a run.
 const FALL: f64 = 1.1;
 
-/// Ratio of the slowest run's median to the fastest one's from which runs differ.
+/// Ratio of the slowest run's median to the fastest one's from which runs count as different.
 const DIFFERENCE: f64 = 1.2;
 
-/// Parts of a run: the first and the last are compared, and the median of each stands for
-/// its samples, which are not independent of their neighbours.
+/// Segments of a run. The first and the last are compared by their medians, because neighbouring
+/// samples are not independent.
 const PARTS: usize = 4;
 
-/// Runs from which on a fall of times is judged over runs.
+/// Fewest runs for a test over runs.
 const OVER_RUNS: usize = 3;
 
-/// Phases of a call on a GPU, with what their times usually vary by.
+/// Phases of a call on a GPU, with the usual reason of their variance.
 const PHASES: [(&str, &str); 4] = [
     (
         "kernel",
@@ -39,8 +38,8 @@ const PHASES: [(&str, &str); 4] = [
     ),
 ];
 
-/// What shows which of these it is.
-const SHOWN_BY: &str = "look at the device while it runs: on NVIDIA `nvidia-smi dmon -s pucvmet` \
+/// The evidence for the cause.
+const SHOWN_BY: &str = "watch the device while it runs: on NVIDIA `nvidia-smi dmon -s pucvmet` \
                         (power, use, clocks, PCIe) and `nvidia-smi -q -d CLOCK,PERFORMANCE` \
                         (limits); pin the host's memory, keep cores free";
 
@@ -79,13 +78,13 @@ impl Subject<'_> {
             let total = self.operation.samples_ns().count();
             (
                 format!("calls far above the mean: {spikes} of {total}; nothing else stands out"),
-                "judge by median and p95; for latency look at what runs beside it (preemption, \
-                 page faults, a driver's housekeeping)",
+                "judge by median and p95; for latency check what else runs (preemption, page \
+                 faults, a driver's housekeeping)",
             )
         })
     }
 
-    /// The samples of each run that has all of them: a reservoir's are in no order.
+    /// The samples of each complete run; the samples of a reservoir have no order.
     fn in_order(&self) -> impl Iterator<Item = &[f64]> {
         let runs = self.operation.runs.iter();
         let whole = runs.filter(|run| run.moments.is_none() && !run.samples_ns.is_empty());
@@ -95,16 +94,14 @@ impl Subject<'_> {
     /// What to do about slow first calls: nobody warms a program up.
     fn at_start(&self) -> &'static str {
         match self.calls_of {
-            CallsOf::Program => {
-                "do at the program's start what first calls do: compile, allocate, load"
-            }
+            CallsOf::Program => "compile, allocate and load at the program's start",
             CallsOf::Benchmark | CallsOf::Unmarked => "more warm-up calls",
         }
     }
 
-    /// In most runs the first call is a spike, as few others are. If spikes were anywhere
-    /// by chance, so many would be there with at most this probability: that of any such
-    /// set of them (the tail of the hypergeometric distribution is no more).
+    /// In most runs the first call is a spike, and few other calls are. If spikes were placed at
+    /// random, this many first calls would be spikes with at most this probability: the tail of the
+    /// hypergeometric distribution.
     fn cold_start(&self) -> Option<Why> {
         let is_spike = |ns: &&f64| **ns > self.thresholds.outlier_ratio * self.summary.mean;
         let (runs, calls) = (self.in_order().count(), self.in_order().flatten().count());
@@ -121,8 +118,8 @@ impl Subject<'_> {
         })
     }
 
-    /// Times fall from the first part of runs to the last: by Student's test over runs, or
-    /// over the calls of too few runs for that, each run's on a scale of its own.
+    /// Times fall from the first segment of a run to the last: by Student's t-test over runs, or,
+    /// with too few runs, over the calls, scaled per run.
     fn settling(&self) -> Option<Why> {
         let (mut falls, mut first, mut last) = (Vec::new(), Vec::new(), Vec::new());
         for run in self.in_order().filter(|run| run.len() >= PARTS) {
@@ -150,7 +147,7 @@ impl Subject<'_> {
         })
     }
 
-    /// Runs differ by more than parts of a run do.
+    /// Runs differ by more than the segments of a run do.
     fn whole_runs(&self) -> Option<Why> {
         let samples = self.operation.runs.iter().map(|run| &run.samples_ns);
         let logs = samples
@@ -165,19 +162,19 @@ impl Subject<'_> {
         let slowest = medians.iter().copied().fold(0.0, f64::max);
         let times = slowest / medians.into_iter().fold(f64::INFINITY, f64::min);
         (chance <= ERROR_RATE / 2.0 && times > DIFFERENCE).then(|| {
-            let of = format!("the slowest one's median is {times:.2} × that of the fastest");
+            let of = format!("the slowest run's median is {times:.2} × that of the fastest");
             let next_step = match self.calls_of {
                 CallsOf::Program => {
-                    "look for other inputs and other programs, and at the clock frequency"
+                    "check for other inputs and other programs, and the clock frequency"
                 }
-                _ => "make more runs; look for other programs, and at the clock frequency",
+                _ => "make more runs; check for other programs, and the clock frequency",
             };
-            (format!("whole runs differ: {of}"), next_step)
+            (format!("runs differ from one another: {of}"), next_step)
         })
     }
 
-    /// The phase with most of the variance, if it varies more than any other. Phases are of
-    /// calls of their own, so the variance is that of phases or of calls, whichever is more.
+    /// The phase with the most variance, if it varies clearly more than any other. Phases are timed
+    /// in separate calls, so their variance is compared with the larger one of phases and calls.
     fn phase(&self) -> Option<Why> {
         let of_phase = |phase: &'static (&str, &str)| {
             let times: Vec<f64> = self.operation.phase_ns(phase.0).collect();

@@ -1,13 +1,13 @@
-//! Where lines through the rounds' ratios cross zero.
+//! Finds where lines through the rounds' ratios cross zero.
 
 use breakeven_stats::mean_interval;
 
 use super::{LEVEL, SizeTimes};
 
-/// How far beyond the bracket, as a factor, sizes take part in the lines.
+/// How far beyond the bracket, as a factor, sizes are used for the lines.
 const BEYOND: f64 = 1.5;
 
-/// Fewest sizes that tell how the curve bends; with less, only the bracket is known.
+/// Fewest sizes that show how the curve bends; with fewer, only the bracket is known.
 const LEAST_SIZES: usize = 4;
 
 /// Ratios around a break-even, over the logarithm of the size.
@@ -18,12 +18,12 @@ pub(super) struct Crossings {
     rounds: Vec<Vec<f64>>,
     /// The middle of the bracket, ln.
     middle: f64,
-    /// Half of the bracket and what is around it, ln.
+    /// Half-width of the bracket and its surroundings, ln.
     reach: f64,
 }
 
 impl Crossings {
-    /// Of the sizes in the bracket and near it.
+    /// The ratios of the sizes in the bracket and near it.
     pub(super) fn of(times: &[&SizeTimes], [low, high]: [f64; 2]) -> Self {
         let near = (low / BEYOND)..=(high * BEYOND);
         let times = times.iter().filter(|times| near.contains(&times.size));
@@ -45,8 +45,8 @@ impl Crossings {
         }
     }
 
-    /// The break-even and the ends of its interval, elements; none where there are too
-    /// few sizes, or a round has no crossing of its own.
+    /// The break-even and the ends of its interval, elements; none if there are too few sizes, or a
+    /// round has no crossing.
     pub(super) fn estimate(&self) -> Option<[f64; 3]> {
         if self.x.len() < LEAST_SIZES {
             return None;
@@ -59,7 +59,8 @@ impl Crossings {
         let kink = self.crossing(&mean).map_or(0.0, |kink| kink - straight);
         let [low, high] = mean_interval(&roots, LEVEL).ok()?;
         let centre = 0.5 * (low + high);
-        // A curve that bends is met by the parabola, one with a corner by neighbours.
+        // The parabola fits a curve that bends; interpolation between neighbours fits one with a
+        // corner.
         let low = low + bend.min(kink).min(0.0);
         let high = high + bend.max(kink).max(0.0);
         Some([centre + bend, low, high].map(|x| (self.middle + x).exp()))
@@ -85,7 +86,7 @@ impl Crossings {
         (sxy < 0.0 && root.abs() <= self.reach).then_some(root)
     }
 
-    /// Where the last neighbours of which the second is below zero are joined.
+    /// Where the line through the last two neighbours crosses zero downwards.
     fn crossing(&self, y: &[f64]) -> Option<f64> {
         let falls = |at: &usize| y[*at] > 0.0 && y[*at + 1] <= 0.0;
         let at = (0..y.len().saturating_sub(1)).rev().find(falls)?;
@@ -93,7 +94,7 @@ impl Crossings {
         Some(self.x[at] + part * (self.x[at + 1] - self.x[at]))
     }
 
-    /// The crossing of a parabola at which it falls.
+    /// The zero at which a parabola falls.
     fn bent_root(&self, y: &[f64]) -> Option<f64> {
         let [c, b, a] = self.parabola(y)?;
         let root = match a.abs() < 1e-9 * b.abs() {

@@ -1,19 +1,18 @@
-//! The size from which one device is faster than another, from times of both at
-//! several sizes.
+//! Finds the size from which one device is faster than another, from times of both at several
+//! sizes.
 //!
-//! Both devices are timed in turns, round after round, so that what slows the
-//! machine down for a while slows both. With D = ln(time on the device / time on the
-//! other), a device pays where D is negative. Over the rounds, D at each size has a
-//! 95 % interval (Student's t): that tells the sizes at which either is faster from
-//! those at which nobody knows. Between the last size at which the device does not pay
-//! for sure and those from which on it does, a line through D over the logarithm of
-//! the size is drawn for every round. Where the lines cross zero, the devices are
-//! equal: the mean of these places is the break-even, their spread its interval.
+//! Both devices are timed in turns, round after round, so that a slow phase of the machine affects
+//! both. With D = ln(time on the device / time on the other), a device pays if D is negative. Over
+//! the rounds, D at each size has a 95 % interval (Student's t), which separates the sizes at which
+//! one device is faster from the undecided ones. Between the last size at which the device clearly
+//! loses and the first from which it always clearly wins, a line through D over the logarithm of
+//! the size is fitted for every round. The lines cross zero where the devices are equally fast: the
+//! mean of the crossings is the break-even, their spread gives its interval.
 //!
-//! - A curve is no line. What a parabola through the means puts elsewhere moves the
-//!   estimate and widens the interval.
-//! - Rounds are taken for independent. What changes from one minute to the next is in
-//!   the interval; what changes from one day to the next is not.
+//! - A curve is no line. If a parabola through the means gives another crossing, the estimate moves
+//!   and the interval widens.
+//! - Rounds are assumed independent. The interval covers what changes from minute to minute, not
+//!   what changes from day to day.
 
 mod fit;
 mod refine;
@@ -30,22 +29,22 @@ use fit::Crossings;
 /// Level of every interval.
 const LEVEL: f64 = 0.95;
 
-/// Rounds from which there is an interval that is worth its name.
+/// Fewest rounds for a meaningful interval.
 const LEAST_ROUNDS: usize = 3;
 
-/// Times of both devices at one size, a round each.
+/// Times of both devices at one size, one per round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SizeTimes {
     /// Elements, positive.
     pub size: f64,
-    /// The device that may pay, ns, positive: the median of each round.
+    /// Times of the device that may pay, ns, positive: the median of each round.
     pub device_ns: Vec<f64>,
-    /// The other one, ns, of the same rounds.
+    /// Times of the other device, ns, in the same rounds.
     pub over_ns: Vec<f64>,
 }
 
 impl SizeTimes {
-    /// ln(device / other) of each round that has both.
+    /// ln(device / other) of each round that has both times.
     fn log_ratios(&self) -> Vec<f64> {
         let pairs = self.device_ns.iter().zip(&self.over_ns);
         let ratios = pairs.map(|(device, over)| (device / over).ln());
@@ -53,43 +52,43 @@ impl SizeTimes {
     }
 }
 
-/// From which size on a device pays, among those that were tried.
+/// From which of the measured sizes a device pays.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[must_use]
 pub enum BreakEven {
-    /// From about `size` on, for sure from the interval's upper end on.
+    /// From about `size` on; for sure from the interval's upper end on.
     From {
         /// Elements.
         size: f64,
-        /// Where it is with a probability of 95 %.
+        /// 95 % interval of the size.
         interval: [f64; 2],
     },
-    /// At every size that was tried.
+    /// At every measured size.
     Always {
-        /// The smallest one, elements.
+        /// The smallest measured size, elements.
         tried_from: f64,
     },
-    /// At none that was tried, up to the largest.
+    /// At no measured size, up to the largest.
     Never {
-        /// The largest one, elements.
+        /// The largest measured size, elements.
         tried_to: f64,
     },
-    /// At some sizes, and no longer at the largest, as where the device's memory is full.
+    /// At some sizes, but not at the largest, as when the device's memory is full.
     Within {
-        /// The smallest size at which it pays for sure, elements.
+        /// The smallest size at which it clearly pays, elements.
         smallest: f64,
         /// The largest such size.
         largest: f64,
     },
-    /// The times do not tell: noise, too few rounds or sizes, or devices that are
-    /// about equally fast.
+    /// The times do not decide: too much noise, too few rounds or sizes, or devices that are about
+    /// equally fast.
     Unclear {
-        /// The largest size at which it does not pay for sure, elements.
+        /// The largest size at which it clearly does not pay, elements.
         not_before: Option<f64>,
     },
 }
 
-/// What is certain of a size.
+/// What is certain at a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sign {
     /// The device is slower.
@@ -110,7 +109,7 @@ fn sign(log_ratios: &[f64]) -> Sign {
     }
 }
 
-/// The sizes in order, with what is certain of each.
+/// The sizes in order, each with what is certain.
 struct Signs<'t> {
     times: Vec<&'t SizeTimes>,
     signs: Vec<Sign>,
@@ -129,9 +128,8 @@ impl<'t> Signs<'t> {
         Self { times, signs }
     }
 
-    /// Places of the last size at which the device does not pay for sure, if there is
-    /// one, and of the first from which on it always does; none where it does not
-    /// at the largest.
+    /// Indices of the last size at which the device clearly does not pay, if there is one, and of
+    /// the first from which it always does; none if it does not pay at the largest.
     fn bracket(&self) -> Option<(Option<usize>, usize)> {
         let paying = self.signs.iter().rev();
         let paying = paying.take_while(|sign| **sign == Sign::Pays).count();
@@ -139,7 +137,7 @@ impl<'t> Signs<'t> {
         (paying > 0).then(|| (self.last_loss(first), first))
     }
 
-    /// Places of the first and the last size at which it pays.
+    /// Indices of the first and the last size at which it pays.
     fn paying(&self) -> Option<[usize; 2]> {
         let pays = |sign: &Sign| *sign == Sign::Pays;
         let first = self.signs.iter().position(pays)?;
@@ -192,10 +190,9 @@ pub fn break_even(times: &[SizeTimes]) -> BreakEven {
 }
 
 impl BreakEven {
-    /// Describes the break-even of a device in values of what was swept `over`, up to
-    /// the `largest` value that was tried:
-    /// `pays from size 52 000 on (95 % interval: 48 000 to 57 000)`. The `remedy` for
-    /// times that do not tell is left to the caller.
+    /// Describes the break-even of a device in values of the swept quantity `over`, up to the
+    /// `largest` measured value: `pays from size 52 000 on (95 % interval: 48 000 to 57 000)`. The
+    /// caller gives the `remedy` for times that do not decide.
     pub fn text(&self, over: &str, largest: f64, remedy: &str) -> String {
         let count = |value: f64| unit::count(value.round());
         match *self {
@@ -213,7 +210,7 @@ impl BreakEven {
                 let known = not_before.map_or_else(String::new, |value| {
                     format!("does not pay up to {over} {}; beyond, ", count(value))
                 });
-                format!("{known}the times do not tell: {remedy}")
+                format!("{known}the times do not decide: {remedy}")
             }
             Self::Within {
                 smallest,
@@ -227,8 +224,8 @@ impl BreakEven {
         }
     }
 
-    /// The entry of a profile's evidence; `None` where no size is known from which on
-    /// the device pays or never does.
+    /// The entry of a profile's evidence; `None` if no size is known from which the device pays,
+    /// nor that it never does.
     pub fn evidence(
         &self,
         operation: &str,

@@ -1,18 +1,17 @@
-//! Which sizes to time.
+//! Chooses the sizes to time.
 
 use super::{Signs, SizeTimes};
 
-/// Sizes a doubling, near the break-even.
+/// Sizes per doubling, near the break-even.
 const PER_DOUBLING: f64 = 4.0;
 
 /// How far beyond what is certain sizes are refined, as a factor.
 const AROUND: f64 = 1.42;
 
-/// Most sizes that are added at once.
+/// Most sizes that are added at a time.
 const MOST: usize = 12;
 
-/// The sizes to begin with: `from`, doubled until `to`, and `to`; none where the
-/// range is empty.
+/// The sizes to begin with: `from`, doubled until `to`, and `to`; none if the range is empty.
 pub fn coarse_sizes(from: u64, to: u64) -> Vec<u64> {
     let mut sizes = Vec::new();
     let mut size = from.max(1);
@@ -26,8 +25,8 @@ pub fn coarse_sizes(from: u64, to: u64) -> Vec<u64> {
     sizes
 }
 
-/// Sizes whose times would tell the break-even more exactly, given those of others;
-/// none where there is no break-even among them.
+/// Further sizes that would narrow the break-even's interval, given the times measured so far; none
+/// if these contain no break-even.
 pub fn refined_sizes(times: &[SizeTimes]) -> Vec<u64> {
     let signs = Signs::of(times);
     let Some((Some(loses), pays)) = signs.bracket() else {

@@ -1,4 +1,4 @@
-//! Why a budget file is refused.
+//! Errors of a budget file.
 
 use breakeven_profile::unit::UnitError;
 
@@ -6,14 +6,14 @@ use breakeven_profile::unit::UnitError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BudgetError {
-    /// Not TOML, or not the fields of a budget file.
+    /// Not valid TOML, or not the fields of a budget file.
     #[error("line {line}, column {column}: {message}")]
     Syntax {
         /// Line, from 1.
         line: usize,
         /// Column, from 1.
         column: usize,
-        /// What is wrong there.
+        /// What is wrong.
         message: String,
     },
     /// A time or a number of bytes that cannot be read.
@@ -40,7 +40,7 @@ pub enum BudgetError {
         /// The value in the file.
         value: String,
     },
-    /// A threshold out of range: everything would exceed it, or nothing could.
+    /// A threshold out of range: everything or nothing would exceed it.
     #[error("thresholds: {name} is {value}; give a positive number (near_budget: at most 1)")]
     Threshold {
         /// Its name.
@@ -48,7 +48,7 @@ pub enum BudgetError {
         /// The value in the file.
         value: String,
     },
-    /// A file without budgets and thresholds.
+    /// A file without budgets or thresholds.
     #[error(
         "there is no [[budget]] in the file; add one with `operation` and `max`, or [thresholds]"
     )]

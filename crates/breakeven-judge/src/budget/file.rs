@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{Budget, BudgetError, Limited, Limits, RelativeLimit, Scope};
 use crate::bottleneck::Thresholds;
 
-/// Greatest relative limit: eleven times as long. A larger one is probably a percentage.
+/// Largest relative limit: eleven times as long. A larger one is probably a percentage.
 const MOST_INCREASE: f64 = 10.0;
 
 #[derive(Deserialize)]

@@ -1,5 +1,5 @@
-//! Budgets: limits on an operation's time and memory, and whether it meets them; and
-//! the file that sets budgets and the thresholds of the bottlenecks.
+//! Budgets: limits on an operation's time and memory, whether it meets them, and the file that sets
+//! budgets and the thresholds of bottlenecks.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ pub use scope::Scope;
 pub enum Limited {
     /// The mean time of all calls, ns.
     Mean,
-    /// The memory that a call holds at its peak, bytes.
+    /// Peak memory of a call, bytes.
     Memory,
 }
 
@@ -62,9 +62,9 @@ pub struct Budget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
-    /// Up to the warning share of the budget (80 % by default).
+    /// Within the warning fraction of the budget (80 % by default).
     Within,
-    /// Within the budget, but above its warning share.
+    /// Within the budget, but above its warning fraction.
     Near,
     /// The budget is exceeded.
     Over,
@@ -81,8 +81,8 @@ impl fmt::Display for Standing {
 pub struct RelativeLimit {
     /// The operations that it applies to.
     pub scope: Scope,
-    /// Change from which it counts, a fraction: 0.03 is 3 %. In a comparison it
-    /// replaces the threshold, for improvements and regressions alike.
+    /// Smallest change that counts, a fraction: 0.03 is 3 %. In a comparison it replaces the
+    /// threshold, for improvements and regressions alike.
     pub max_increase: f64,
 }
 
@@ -104,18 +104,18 @@ pub struct Held {
 #[derive(Debug, Clone, Default, PartialEq)]
 #[must_use]
 pub struct Limits {
-    /// The budgets. If several apply to an operation, one that names its device
-    /// counts before one that names its size, and that before the first.
+    /// The budgets. If several apply to an operation, one that names its device has priority over
+    /// one that names its size; among equals the first counts.
     pub budgets: Vec<Budget>,
-    /// Relative limits, chosen in the same way. Only a comparison uses them,
-    /// since it has a baseline.
+    /// Relative limits, chosen in the same way. Only a comparison uses them, because they need a
+    /// baseline.
     pub increases: Vec<RelativeLimit>,
-    /// The values from which an operation counts as a problem.
+    /// Thresholds from which an operation counts as a problem.
     pub thresholds: Thresholds,
 }
 
 impl Budget {
-    /// Whether a value is within the budget; `near` is the warning share of the budget.
+    /// Compares a value with the budget; `near` is the warning fraction of the budget.
     pub fn held(&self, value: f64, near: f64) -> Held {
         let standing = if value > self.max {
             Standing::Over
@@ -134,8 +134,8 @@ impl Budget {
 }
 
 impl Limits {
-    /// Judges an operation by its budgets, given the mean time of all calls, ns, and
-    /// the memory of a call, bytes, where they are known.
+    /// Judges an operation by its budgets, given the mean time of all calls, ns, and the memory of
+    /// a call, bytes, if known.
     pub fn hold(
         &self,
         operation: &Operation,
@@ -163,8 +163,7 @@ impl Limits {
         limit.map(|limit| limit.max_increase)
     }
 
-    /// The scopes of the budgets that judge no operation, and why: a gate must not pass on
-    /// them.
+    /// The scopes of the budgets that apply to no operation, and why: a gate must not pass on them.
     pub fn unmatched<'l>(&'l self, profiles: &[Profile]) -> Vec<(&'l Scope, Idle)> {
         let idle = self.budgets.iter().filter_map(|budget| {
             let all = profiles.iter().flat_map(|profile| &profile.operations);
@@ -187,17 +186,17 @@ impl Limits {
     }
 }
 
-/// Why a limit judges no operation.
+/// Why a limit applies to no operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum Idle {
-    /// None has that name, device and size.
+    /// No operation has that name, device and size.
     #[error("there is no such operation")]
     Absent,
-    /// It has no samples.
+    /// The operation has no samples.
     #[error("the operation failed")]
     Failed,
-    /// Its memory is limited, and not recorded.
+    /// Its memory is limited but was not recorded.
     #[error("no memory was recorded of it; record it, or leave out max_memory")]
     NoMemory,
 }

@@ -4,8 +4,8 @@ use std::fmt;
 
 use breakeven_profile::profile::Operation;
 
-/// The name that an operation must have, and the device and size where given. It is
-/// displayed as `"conv2d" on "cpu" at size 65536`.
+/// The name that an operation must have, and its device and size if given. It is displayed as
+/// `"conv2d" on "cpu" at size 65536`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
     /// The operation's name.
@@ -38,15 +38,15 @@ impl fmt::Display for Scope {
     }
 }
 
-/// Of the limits that apply to an operation, the one that names its device, else the
-/// one that names its size; among equals the first.
+/// Of the limits that apply to an operation, the one that names its device, else the one that names
+/// its size; among equals the first.
 pub(super) fn best<'l, L>(
     limits: impl DoubleEndedIterator<Item = &'l L>,
     scope: fn(&L) -> &Scope,
     operation: &Operation,
 ) -> Option<&'l L> {
     let fitting = limits.filter(|limit| scope(limit).is_for(operation));
-    // Backwards, since the last of the greatest is taken.
+    // In reverse, because `max_by` returns the last maximum.
     fitting.rev().max_by_key(|limit| {
         let scope = scope(limit);
         (scope.device.is_some(), scope.size.is_some())

@@ -1,4 +1,4 @@
-//! The current side against its budgets.
+//! Checks the current side against its budgets.
 
 use breakeven_profile::profile::{OperationKey, Profile};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::sides::{Measured, Pair};
 use crate::budget::{Held, Idle, Limits, RelativeLimit};
 
-/// An operation and how it stands against one of its budgets.
+/// An operation and the result for one of its budgets.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[must_use]
 pub struct HeldBudget {
@@ -16,9 +16,9 @@ pub struct HeldBudget {
     pub device: String,
     /// Elements in one call.
     pub size: Option<u64>,
-    /// True where the device is a GPU that is a program on the CPU.
+    /// True if the device is a software GPU.
     pub software_gpu: bool,
-    /// What is limited, and how it stands.
+    /// The limited quantity and the result.
     #[serde(flatten)]
     pub held: Held,
 }
@@ -35,16 +35,16 @@ impl HeldBudget {
     }
 }
 
-/// A budget or a relative limit that nothing was held against.
+/// A budget or a relative limit that applied to no operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IdleBudget {
-    /// What it is for, in words.
+    /// What it limits, in words.
     pub budget: String,
     /// Why.
     pub why: Idle,
 }
 
-/// Holds the current side against its budgets; then those that hold nothing.
+/// Checks the current side against its budgets, and lists the budgets that apply to no operation.
 pub(super) fn hold(
     pairs: &[Pair<'_>],
     current: &[Profile],
@@ -76,7 +76,7 @@ pub(super) fn hold(
                 let is_for = |measured: &Measured<'_>| scope.is_for(measured.first());
                 let mut fitting =
                     (pairs.iter()).filter(|pair| pair.current.as_ref().is_some_and(is_for));
-                // An increase is over something.
+                // A relative limit needs a baseline.
                 let is_held =
                     |pair: &Pair<'_>| has_samples(&pair.current) && has_samples(&pair.baseline);
                 if fitting.clone().any(is_held) {
@@ -94,7 +94,7 @@ pub(super) fn hold(
     (held, idle)
 }
 
-/// The most memory that a call of any profile held.
+/// Largest memory of a call in any profile.
 fn memory_bytes(measured: &Measured<'_>) -> Option<f64> {
     let all = measured
         .parts()

@@ -11,17 +11,17 @@ use super::metric::Metric;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ChangeType {
-    /// Worse: significant after correction, and by the threshold or more.
+    /// Worse: significant after correction, and at least by the threshold.
     Regression,
-    /// Better: significant after correction, and by the threshold or more.
+    /// Better: significant after correction, and at least by the threshold.
     Improvement,
-    /// None of the other: measure more.
+    /// Not decided: more runs are needed.
     Inconclusive,
     /// On the current side only.
     New,
     /// In the baseline only.
     Removed,
-    /// The whole interval lies inside the threshold, both ways.
+    /// The complete interval lies inside the threshold, both ways.
     NoChange,
 }
 
@@ -31,40 +31,39 @@ impl fmt::Display for ChangeType {
     }
 }
 
-/// How one metric changed. A figure that a side lacks, or that was not tested, is `None`.
+/// How one metric changed. A figure that a side lacks or that was not tested is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[must_use]
 pub struct Change {
     /// The metric that was judged.
     pub metric: Metric,
-    /// The baseline: geometric mean over the runs that do not lie far out, in the
-    /// metric's unit (ms, bytes, J, calls, per second).
+    /// The baseline: geometric mean over the runs without outliers, in the metric's unit (ms,
+    /// bytes, J, calls, per second).
     pub baseline_value: Option<f64>,
     /// The current side, as measured.
     pub current_value: Option<f64>,
-    /// Current over baseline; where it was requested, relative to the common shift.
+    /// Ratio current / baseline; relative to the common shift if requested.
     pub ratio: Option<f64>,
-    /// Interval of the ratio at confidence level 1 − alpha, not corrected; `None` too
-    /// where no run differs from another.
+    /// Interval of the ratio at confidence level 1 − alpha, not corrected; `None` too if all runs
+    /// are equal.
     pub interval: Option<[f64; 2]>,
     /// Two-sided p-value of "the ratio is 1".
     pub p_value: Option<f64>,
     /// The p-value corrected for the number of operations.
     pub adjusted_p_value: Option<f64>,
-    /// True where it differs beyond what noise explains, after correction, however
-    /// little. False where nothing was tested.
+    /// True if the difference is significant after correction, however small. False if nothing was
+    /// tested.
     pub is_significant: bool,
-    /// Relative standard deviation between runs that the test worked with.
+    /// Relative standard deviation between runs that the test used.
     pub noise: Option<f64>,
     /// Standardised effect: ln(ratio) over the noise (Cohen's d of the logarithms).
     pub effect: Option<f64>,
-    /// Runs on each side that would settle what is inconclusive, with probability
-    /// 80 %, if the estimate and the noise stay as they are.
+    /// Runs per side that would decide an inconclusive operation with probability 80 %, if the
+    /// estimate and the noise stay as they are.
     pub runs_needed: Option<u64>,
-    /// How it was judged, or why not.
+    /// How it was judged, or why it was not.
     pub method: Method,
-    /// The threshold that applied, a fraction: the comparison's, or a limit of the
-    /// operation's own.
+    /// The threshold that applied, a fraction: the comparison's, or the operation's own limit.
     pub threshold: f64,
     /// The verdict.
     pub change_type: ChangeType,
@@ -90,13 +89,13 @@ impl Change {
         }
     }
 
-    /// Current over baseline, where neither is zero.
+    /// Ratio current / baseline, if neither is zero.
     pub(super) fn ratio_of_values(&self) -> Option<f64> {
         let ratio = self.current_value? / self.baseline_value?;
         (ratio.is_finite() && ratio > 0.0).then_some(ratio)
     }
 
-    /// How far it is from no change, in log space; infinite where one side is zero.
+    /// Distance from no change, in log space; infinite if one side is zero.
     pub(super) fn distance(&self) -> f64 {
         match (self.ratio, self.baseline_value, self.current_value) {
             (Some(ratio), ..) => ratio.ln().abs(),
@@ -105,7 +104,7 @@ impl Change {
         }
     }
 
-    /// True where it is at or beyond the threshold, one way or the other.
+    /// True if the change reaches the threshold in either direction.
     pub fn is_beyond(&self) -> bool {
         self.distance() >= self.threshold.ln_1p() - super::verdict::ROUNDING
     }

@@ -1,4 +1,4 @@
-//! What comes out of a comparison: plain data and look-ups.
+//! The result of a comparison: plain data and look-ups.
 
 use breakeven_profile::profile::OperationKey;
 use serde::Serialize;
@@ -16,27 +16,27 @@ use super::warning::Warning;
 pub struct ProfilerComparison {
     /// The metric that was judged.
     pub metric: Metric,
-    /// Change from which an operation is better or worse, a fraction.
+    /// Smallest change for "better" or "worse", a fraction.
     pub threshold: f64,
-    /// Rate of false alarms.
+    /// False-positive rate.
     pub alpha: f64,
-    /// One per operation: in the baseline's order, then those that are new.
+    /// One per operation: in the baseline's order, then the new ones.
     pub operations: Vec<OperationComparison>,
-    /// What nearly all operations have in common, if they do.
+    /// The common shift of nearly all operations, if there is one.
     pub common_shift: Option<CommonShift>,
-    /// True where the changes are relative to that.
+    /// True if the changes are relative to the common shift.
     pub relative_to_common_shift: bool,
-    /// What makes the comparison weaker than it looks.
+    /// Reasons to trust the comparison less.
     pub warnings: Vec<Warning>,
-    /// The current side's operations that have a budget.
+    /// Results of the current side's budgets.
     pub budgets: Vec<HeldBudget>,
-    /// Budgets and relative limits that nothing was held against.
+    /// Budgets and relative limits that applied to no operation.
     pub idle_budgets: Vec<IdleBudget>,
 }
 
 /// One operation on two sides.
 ///
-/// A figure that a side lacks, or that was not tested, is `None`.
+/// A figure that a side lacks or that was not tested is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[must_use]
 pub struct OperationComparison {
@@ -48,47 +48,46 @@ pub struct OperationComparison {
     pub size: Option<u64>,
     /// The workload in words.
     pub workload: Option<String>,
-    /// True where the device is a GPU that is a program on the CPU.
+    /// True if the device is a software GPU.
     pub software_gpu: bool,
     /// Geometric mean of the baseline's run medians, ms.
     pub baseline_time_ms: Option<f64>,
     /// Geometric mean of the current side's run medians, ms.
     pub current_time_ms: Option<f64>,
-    /// Current less baseline time, ms.
+    /// Current minus baseline time, ms.
     pub change_ms: Option<f64>,
     /// Change of the time in percent of the baseline: 5.0 is 5 % slower.
     pub change_percent: Option<f64>,
     /// The verdict on the judged metric.
     #[serde(skip_serializing)]
     pub change_type: ChangeType,
-    /// True where the judged metric differs beyond what noise explains, after
-    /// correction, however little. False where nothing was tested.
+    /// True if the judged metric's difference is significant after correction, however small. False
+    /// if nothing was tested.
     #[serde(skip_serializing)]
     pub is_significant: bool,
     /// How the judged metric changed.
     #[serde(flatten)]
     pub judged: Change,
-    /// How the mean changed beside the median, and memory and calls of a run.
+    /// How the run's mean, memory and number of calls changed, in addition to the median.
     pub beside: Vec<Change>,
     /// Runs with samples in the baseline.
     pub baseline_runs: usize,
     /// Runs with samples on the current side.
     pub current_runs: usize,
-    /// True where it was not tested for want of runs, and yet changed by more than the
-    /// samples inside the runs differ.
+    /// True if there were too few runs for a test, but the operation changed by more than the
+    /// samples inside the runs vary.
     pub is_suspected: bool,
-    /// True if the current side's operation failed, whatever the baseline's did.
+    /// True if the current side's operation failed, whether or not the baseline's did.
     pub failed: bool,
 }
 
 impl OperationComparison {
-    /// True where the operation says nothing for or against the whole.
+    /// True if the operation does not count for the overall verdict.
     pub fn is_left_out(&self) -> bool {
         matches!(self.judged.method, Method::NotTested(why) if why.is_left_out())
     }
 
-    /// What changed beside the judged metric, by the threshold or more, that the judged
-    /// metric does not show.
+    /// Changes of other metrics, by the threshold or more, that the judged metric does not show.
     pub fn changed_beside(&self) -> impl Iterator<Item = &Change> {
         self.beside.iter().filter(|beside| match beside.metric {
             Metric::Mean => {
@@ -100,7 +99,7 @@ impl OperationComparison {
         })
     }
 
-    /// What tells the operation from the others.
+    /// What identifies the operation.
     pub fn key(&self) -> OperationKey {
         OperationKey {
             name: self.operation.clone(),
@@ -109,18 +108,18 @@ impl OperationComparison {
         }
     }
 
-    /// The name with its device and size, as in "conv2d on cpu, size 65536"; a GPU
-    /// that is a program on the CPU is said to be one.
+    /// The name with its device and size, as in "conv2d on cpu, size 65536"; a software GPU is
+    /// marked.
     pub fn name(&self) -> String {
         self.key().label(self.software_gpu)
     }
 }
 
-/// How many operations have which verdict.
+/// Number of operations per verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[must_use]
 pub struct ComparisonSummary {
-    /// Operations of both sides together.
+    /// Operations of both sides.
     pub operations_count: usize,
     /// REGRESSION.
     pub regressions_count: usize,
@@ -128,26 +127,26 @@ pub struct ComparisonSummary {
     pub improvements_count: usize,
     /// NO_CHANGE.
     pub no_change_count: usize,
-    /// Of those, operations whose mean became worse, which the medians do not show.
+    /// Operations among them whose mean became worse, which the medians do not show.
     pub worse_mean_count: usize,
-    /// INCONCLUSIVE, without those left out.
+    /// INCONCLUSIVE, without the excluded operations.
     pub inconclusive_count: usize,
     /// NEW.
     pub new_count: usize,
     /// REMOVED.
     pub removed_count: usize,
-    /// Operations that are in no verdict: mostly the recorder's overhead.
+    /// Operations excluded from the verdict: mostly the recorder's overhead.
     pub left_out_count: usize,
-    /// Of those that are inconclusive for want of runs: operations that changed by more
-    /// than the samples inside their runs differ.
+    /// Inconclusive operations with too few runs that changed by more than the samples inside their
+    /// runs vary.
     pub suspected_count: usize,
-    /// Operations whose mean, memory or calls changed though the judged metric does not
+    /// Operations whose mean, memory or number of calls changed though the judged metric does not
     /// show it.
     pub changed_beside_count: usize,
 }
 
 impl ProfilerComparison {
-    /// How many operations have which verdict.
+    /// Counts the operations per verdict.
     pub fn get_summary(&self) -> ComparisonSummary {
         let mut summary = ComparisonSummary {
             operations_count: self.operations.len(),
@@ -192,8 +191,8 @@ impl ProfilerComparison {
             .collect()
     }
 
-    /// The operations as a reader wants them: regressions, improvements, what is
-    /// inconclusive, new, removed, unchanged; those that changed most first.
+    /// The operations in reading order: regressions, improvements, inconclusive, new, removed,
+    /// unchanged; the largest change first.
     pub fn by_weight(&self) -> Vec<&OperationComparison> {
         let mut all: Vec<_> = self.operations.iter().collect();
         all.sort_by(|a, b| {

@@ -1,4 +1,4 @@
-//! Warnings about single operations, gathered over all of them.
+//! Warnings about single operations, collected over all operations.
 
 use breakeven_profile::profile::{OperationKey, Profile};
 
@@ -9,10 +9,10 @@ use super::options::Options;
 use super::sides::{Measured, Pair, processors};
 use super::warning::{ENOUGH_SAMPLES, Side, Warning};
 
-/// Times of fewer readings of the clock than this are mostly its error.
+/// Times of fewer clock readings than this are mostly the clock's error.
 const READINGS: f64 = 20.0;
 
-/// What weakens the verdicts on operations that are on both sides.
+/// Reasons to trust the verdicts less, for operations on both sides.
 pub(super) fn warnings(pairs: &[Pair<'_>], options: &Options) -> Vec<Warning> {
     let both: Vec<Both<'_, '_>> = pairs
         .iter()
@@ -102,8 +102,8 @@ pub(super) fn warnings(pairs: &[Pair<'_>], options: &Options) -> Vec<Warning> {
     warnings
 }
 
-/// Whether all profiles of one side are older than those of the other. A single profile may
-/// be one of runs in turns, put together.
+/// Whether all profiles of one side are older than those of the other. A single profile may combine
+/// runs taken in turns.
 pub(super) fn not_in_turns(baseline: &[Profile], current: &[Profile]) -> Option<Warning> {
     let created = |side: &[Profile]| -> Option<[String; 2]> {
         let all = side.iter().map(|profile| profile.created.clone());
@@ -123,7 +123,7 @@ pub(super) fn not_in_turns(baseline: &[Profile], current: &[Profile]) -> Option<
 
 const EACH_SIDE: [Side; 2] = [Side::Baseline, Side::Current];
 
-/// The sides that something may be true of: one, the other, both.
+/// The sides that something is true of: one, the other, or both.
 fn sides() -> [Vec<Side>; 3] {
     [
         vec![Side::Current],
@@ -132,7 +132,7 @@ fn sides() -> [Vec<Side>; 3] {
     ]
 }
 
-/// Of each side, whether it is one of these.
+/// Whether each side is affected.
 fn sides_of(sides: &[Side]) -> [bool; 2] {
     EACH_SIDE.map(|side| sides.contains(&side))
 }
@@ -154,7 +154,7 @@ impl<'a, 'p> Both<'a, 'p> {
     }
 }
 
-/// True where a median is a few readings or steps of the clock that took it.
+/// True if a median is only a few readings or steps of its clock.
 fn is_near_clock(measured: &Measured<'_>) -> bool {
     measured.parts().any(|(profile, operation)| {
         let Some(clock) = &profile.environment.clock else {
@@ -180,7 +180,7 @@ fn other_processors(each: &Both<'_, '_>) -> Option<Warning> {
     })
 }
 
-/// In what one call of the two sides is not the same work.
+/// Which property of a call differs between the sides.
 fn other_work(each: &Both<'_, '_>) -> Option<Warning> {
     let (before, after) = (each.baseline.first(), each.current.first());
     let (what, baseline, current) = before.other_work(after)?;

@@ -8,11 +8,11 @@ use breakeven_profile::unit;
 use super::machine_load;
 use super::warning::{Side, Warning};
 
-/// From which ratio of their steps on two clocks are not alike; smaller
-/// differences come from measuring the steps anew at every start.
+/// Ratio of clock steps from which the clocks count as different; smaller differences come from
+/// measuring the steps anew at every start.
 const OTHER_STEPS: f64 = 2.0;
 
-/// What differs between the sides, by their first profiles, and inside each.
+/// Differences between the sides, by their first profiles, and within each side.
 pub(crate) fn warnings(baseline: &[Profile], current: &[Profile]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for (side, profiles) in [(Side::Baseline, baseline), (Side::Current, current)] {
@@ -46,7 +46,7 @@ pub(crate) fn warnings(baseline: &[Profile], current: &[Profile]) -> Vec<Warning
     warnings
 }
 
-/// In what the profiles of one side differ, each part once.
+/// Differences among the profiles of one side, each property once.
 fn mixed(side: Side, profiles: &[Profile]) -> Vec<Warning> {
     let mut parts: Vec<String> = Vec::new();
     let Some((first, others)) = profiles.split_first() else {
@@ -71,7 +71,7 @@ fn of_difference(difference: Difference, used: &HashSet<&str>) -> Option<Warning
         second: current,
     } = difference;
     Some(match &part {
-        // Comparing revisions is what this is for; the clock is looked at below.
+        // A comparison of revisions is the normal case; the clock is checked below.
         Part::Revision | Part::ClockSource => return None,
         Part::GpuName(device) | Part::GpuDriver(device) if !used.contains(device.as_str()) => {
             return None;

@@ -3,24 +3,24 @@
 use super::metric::Metric;
 use super::warning::Side;
 
-/// Why no comparison could be made; a gate never passes on it.
+/// Why no comparison was possible; a gate never passes on it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompareError {
-    /// An option is not a number, or out of its range.
+    /// An option is not a number, or out of range.
     #[error("{name} is {value}; it must be {expected}")]
     Option {
         /// The option.
         name: &'static str,
-        /// What was given.
+        /// The given value.
         value: f64,
-        /// What may be given.
+        /// The allowed values.
         expected: &'static str,
     },
-    /// A side has no operation at all.
+    /// A side has no operations.
     #[error("the {side} holds no operations; measure again, or name another file")]
     Empty {
-        /// Which.
+        /// The side.
         side: Side,
     },
     /// No operation is on both sides.
@@ -34,21 +34,21 @@ pub enum CompareError {
         /// One operation of the current side.
         current: String,
     },
-    /// No operation has on both sides what was to be judged.
+    /// No operation has the judged metric on both sides.
     #[error(
         "no operation has {metric} on both sides: {operation} lacks it {}; judge another metric, \
          or measure with it recorded{}",
         on(.sides), how(.metric)
     )]
     NothingToJudge {
-        /// What was to be judged.
+        /// The judged metric.
         metric: Metric,
         /// The first operation that is on both sides.
         operation: String,
-        /// The sides on which it lacks the metric.
+        /// The sides on which that operation lacks the metric.
         sides: Vec<Side>,
     },
-    /// Every operation that is on both sides has a time of zero.
+    /// Every operation on both sides has a time of zero.
     #[error(
         "every operation on both sides has a run with a time of 0 ns, which is below the clock's \
          resolution; measure more work in a call"
@@ -65,7 +65,7 @@ fn on(sides: &[Side]) -> String {
     each.collect::<Vec<_>>().join(" and ")
 }
 
-/// What records the metric, where a command does.
+/// The command that records the metric, if there is one.
 fn how(metric: &Metric) -> &'static str {
     match metric {
         Metric::Counter(..) => {

@@ -7,11 +7,11 @@ use breakeven_stats::{Noise, change_points};
 
 use super::metric::Metric;
 
-/// Degrees of freedom from which a history tells the noise as well as four runs do:
-/// then fewer runs than four are judged by it.
+/// Degrees of freedom from which a history estimates the noise as well as four runs do. With such a
+/// history fewer than four runs are judged.
 const TELLS_FROM: f64 = 3.0;
 
-/// Logarithms of the runs' values, a list for each profile, in the order of the profiles.
+/// Logarithms of the runs' values, a list per profile, in the order of the profiles.
 pub(super) struct History(HashMap<OperationKey, Vec<Vec<f64>>>);
 
 impl History {
@@ -34,15 +34,14 @@ impl History {
                 }
             }
         }
-        // A benchmark that several suites have is found with its suite alone.
+        // A benchmark that exists in several suites is only found together with its suite.
         all.retain(|key, _| names[key].len() == 1);
         Self(all)
     }
 
-    /// What is known of the operation's noise: by how much its runs differ inside a
-    /// profile and from one profile to the next, together; by the latter alone where that
-    /// is more, and is known well. A step that is too recent for a change point counts as
-    /// noise, which makes verdicts rarer, not wrong.
+    /// The operation's noise as far as known: the variance of runs within a profile and from one
+    /// profile to the next, together; the latter alone if it is larger and known well enough. A
+    /// step too recent for a change point counts as noise, which makes verdicts rarer, not wrong.
     pub(super) fn noise(&self, key: &OperationKey) -> Option<Noise> {
         let profiles = self.0.get(key)?;
         let (variance, freedom) = match (inside(profiles), from_one_to_the_next(profiles)) {
@@ -57,14 +56,14 @@ impl History {
         (deviation >= 1e-9).then_some(Noise { deviation, freedom })
     }
 
-    /// True where that is known well enough to judge fewer than four runs by it.
+    /// True if the noise is known well enough to judge fewer than four runs.
     pub(super) fn tells(&self, key: &OperationKey) -> bool {
         self.noise(key)
             .is_some_and(|noise| noise.freedom >= TELLS_FROM)
     }
 }
 
-/// The key by the name that the tool's own file has, without the suite in front of it.
+/// The key by the name in the tool's own file, without the suite in front of it.
 fn without_suite(operation: &Operation) -> Option<OperationKey> {
     let suite = operation.attributes.get("suite")?.as_str()?;
     let name = operation.name.strip_prefix(suite)?.strip_prefix(": ")?;
@@ -90,10 +89,10 @@ fn inside(profiles: &[Vec<f64>]) -> Option<Variance> {
     (freedom >= 1.0).then(|| (profiles.iter().map(squares).sum::<f64>() / freedom, freedom))
 }
 
-/// Mean square of successive differences (von Neumann et al. 1941, "The mean square
-/// successive difference"), each over 1/n + 1/m so that it is the variance of one run.
-/// Differences across a [change point](change_points) are no noise, and left out. With k
-/// values the variance of a stretch is that of 2(k − 1)²/(3k − 4) degrees of freedom.
+/// Mean square of successive differences (von Neumann et al. 1941, "The mean square successive
+/// difference"), each divided by 1/n + 1/m so that it is the variance of one run. Differences
+/// across a [change point](change_points) are excluded, because they are no noise. With k values
+/// the variance of a stretch is that of 2(k − 1)²/(3k − 4) degrees of freedom.
 fn from_one_to_the_next(profiles: &[Vec<f64>]) -> Option<Variance> {
     let means: Vec<f64> = profiles.iter().map(|logs| mean(logs)).collect();
     let steps = change_points(&means, 0.95).map_or_else(|_| Vec::new(), |found| found.changes);
@@ -132,7 +131,7 @@ mod tests {
         let two = of(vec![vec![0.0, 0.02], vec![0.1, 0.12]]).unwrap();
         assert!((two.deviation.powi(2) - 0.010_4 / 3.0).abs() < 1e-12);
         assert_eq!(two.freedom, 3.0);
-        // Six profiles tell it themselves.
+        // Six profiles suffice.
         let six = (0..6).map(|index| {
             let level = 0.1 * f64::from(index % 2);
             vec![level, level + 0.02]
@@ -157,7 +156,7 @@ mod tests {
 
     #[test]
     fn what_differs_inside_and_from_profile_to_profile() {
-        // Inside 0.01; from the first to the second 0.1 of logarithms.
+        // Variance 0.01 within profiles; from the first to the second 0.1 in log space.
         let close = vec![vec![0.0, 0.02], vec![0.1, 0.12]];
         let (variance, freedom) = inside(&close).unwrap();
         assert!((variance - 0.000_2).abs() < 1e-12 && freedom == 2.0);

@@ -1,5 +1,5 @@
-//! Judges all operations together: what each is judged by, the tests, their
-//! correction, the verdicts; first of the metric, then of what else changed.
+//! Judges all operations together: what each is judged by, the tests, their correction, the
+//! verdicts; first for the metric, then for everything else that changed.
 
 use breakeven_stats::{
     LogRatio, LogRatioMethod, Pair as Sides, StatsError, benjamini_hochberg, log_ratio_tests,
@@ -19,24 +19,24 @@ use super::sides::{Measured, Pair};
 use super::verdict::{Bounds, noise};
 use super::warning::Side;
 
-/// Runs a side below which nothing is called, unless the noise is known: where a machine
-/// has two states, two or three runs of a side are often all in one of them.
+/// Fewest runs per side for a verdict, unless the noise is known: on a machine with two states, two
+/// or three runs of a side are often all in the same state.
 pub(crate) const FEWEST_RUNS: usize = 4;
 
-/// Runs that are asked for where there are fewer.
+/// Runs that are requested if there are fewer.
 const RUNS_TO_MAKE: u64 = 5;
 
 /// What an operation is judged by.
 enum Plan {
-    /// Nothing.
+    /// Not judged.
     Not(NotTested),
-    /// The threshold.
+    /// The threshold alone.
     Alone(Method),
     /// A test.
     Test(LogRatio),
 }
 
-/// The judged values of one operation, one per run, of the sides that tell them.
+/// The judged values of one operation, one per run, of the sides that have them.
 struct Values {
     baseline: Option<Vec<f64>>,
     current: Option<Vec<f64>>,
@@ -48,11 +48,11 @@ impl Values {
     }
 }
 
-/// One row per pair, in their order; and what all of them have in common.
+/// Judges the pairs: one row per pair, in their order, and their common shift.
 ///
 /// # Errors
 ///
-/// Where nothing has the metric on both sides.
+/// If no operation has the metric on both sides.
 pub(super) fn judge(
     pairs: &[Pair<'_>],
     options: &Options,
@@ -60,7 +60,7 @@ pub(super) fn judge(
     let metric = &stated(&options.metric, pairs);
     let mut changes = changes(pairs, metric, options, 1.0);
     let is_none = |change: &Change| match change.method {
-        // Where the baseline has values, it is the current side that failed newly.
+        // If the baseline has values, the current side failed newly.
         Method::NotTested(NotTested::Failed) => change.baseline_value.is_none(),
         Method::NotTested(why) => why.is_without_values(),
         _ => false,
@@ -82,7 +82,7 @@ pub(super) fn judge(
         rows.map(|(pair, change)| row::of(pair, change)).collect();
     let allocations = stated(&Metric::from("allocations"), pairs);
     for beside in [&Metric::Mean, &Metric::Memory, &allocations, &Metric::Calls] {
-        // The mean beside the median, which it does not follow where few calls are long.
+        // The mean may change without the median if only a few calls are long.
         if beside == metric || (*beside == Metric::Mean && *metric != Metric::Time) {
             continue;
         }
@@ -100,7 +100,7 @@ pub(super) fn judge(
     Ok((rows, shift))
 }
 
-/// A counter with its unit and direction, as the first operation states them that has it.
+/// A counter with its unit and direction, as the first operation that has it states them.
 fn stated(metric: &Metric, pairs: &[Pair<'_>]) -> Metric {
     let Metric::Counter(name, _) = metric else {
         return metric.clone();
@@ -109,7 +109,7 @@ fn stated(metric: &Metric, pairs: &[Pair<'_>]) -> Metric {
     Metric::Counter(name.clone(), counter.cloned().unwrap_or_default())
 }
 
-/// How each pair changed by one metric; the current side's values over `scale`.
+/// How one metric changed in each pair; the current side's values are divided by `scale`.
 fn changes(pairs: &[Pair<'_>], metric: &Metric, options: &Options, scale: f64) -> Vec<Change> {
     let values: Vec<Values> = pairs
         .iter()
@@ -125,7 +125,7 @@ fn changes(pairs: &[Pair<'_>], metric: &Metric, options: &Options, scale: f64) -
         change.baseline_value = values.baseline.as_deref().map(typical);
         change.current_value = values.current.as_deref().map(typical);
         change.ratio = change.ratio_of_values();
-        // The test is of scaled values; shown is what was measured.
+        // The test uses scaled values; the output shows what was measured.
         change.current_value = change.current_value.map(|value| value * scale);
         let bounds = Bounds {
             threshold: change.threshold,
@@ -190,7 +190,7 @@ fn lacking(pairs: &[Pair<'_>], metric: &Metric) -> CompareError {
     }
 }
 
-/// What each pair is judged by; the tests are made together.
+/// Decides what each pair is judged by; the tests are made together.
 fn plans(pairs: &[Pair<'_>], values: &[Values], metric: &Metric, options: &Options) -> Vec<Plan> {
     let history = History::of(&options.history, metric);
     let (mut places, mut over_runs) = (Vec::new(), Vec::new());
@@ -215,7 +215,7 @@ fn plans(pairs: &[Pair<'_>], values: &[Values], metric: &Metric, options: &Optio
             } else if zero {
                 Plan::Not(NotTested::ZeroAmongValues)
             } else {
-                // All these are tested together; the answer takes this place.
+                // Placeholder: these are tested together below.
                 places.push(index);
                 over_runs.push(Sides {
                     baseline,
@@ -246,7 +246,7 @@ fn judged<'v>(
         return Err(NotTested::Failed);
     }
     if !metric.is_count() && baseline.is_mostly_recording() && current.is_mostly_recording() {
-        // On one side only, it is the operation itself that changed.
+        // If it is on one side only, the operation itself changed.
         return Err(NotTested::MostlyRecording);
     }
     if values.baseline.is_none() && values.current.is_none() {
@@ -256,7 +256,7 @@ fn judged<'v>(
     if *metric == Metric::Energy && !pair.is_counted_alike() {
         return Err(NotTested::OtherCounters);
     }
-    // Throughput of no time is infinite.
+    // Throughput without time is infinite.
     let is_no_time = |value: &f64| *value == 0.0 || value.is_infinite();
     if !metric.is_count() && baseline.iter().chain(current).any(is_no_time) {
         return Err(NotTested::ZeroTime);
@@ -264,8 +264,8 @@ fn judged<'v>(
     Ok((baseline, current))
 }
 
-/// A test that has no answer has none for its values: checked before, they are
-/// positive and finite, and the level is.
+/// A test without an answer gives `None`. The values were checked before: they are positive and
+/// finite, and so is the level.
 fn plan(test: Result<LogRatio, StatsError>) -> Plan {
     test.map_or(Plan::Not(NotTested::NoValue), Plan::Test)
 }
@@ -286,7 +286,7 @@ fn alone(change: &mut Change, method: Method, bounds: Bounds) {
     };
     change.method = method;
     change.is_significant = method == Method::SameInEveryRun && baseline != current;
-    // From zero or to zero is infinitely far.
+    // From or to zero is infinitely far.
     let ratio = change.ratio.unwrap_or(current / baseline);
     change.change_type = match ratio.is_nan() {
         true => ChangeType::NoChange,
@@ -294,8 +294,8 @@ fn alone(change: &mut Change, method: Method, bounds: Bounds) {
     };
 }
 
-/// A test without any spread, with an interval as wide as the step of the clock that took
-/// the times: it does not show what is smaller.
+/// A test without any spread, whose interval is as wide as the step of the clock: it does not show
+/// smaller changes.
 fn within_clock(test: LogRatio, pair: &Pair<'_>) -> LogRatio {
     let sides = pair.baseline.iter().chain(&pair.current);
     let step = 1.0 + sides.map(Measured::clock_step).fold(0.0, f64::max);
@@ -319,7 +319,7 @@ fn tested(
     let noise = noise(test, before, after);
     change.method = Method::Test(test.method);
     change.ratio = Some(test.ratio);
-    // Without any spread on either side there is no interval but the clock's step.
+    // Without spread on either side, the clock's step is the only interval.
     change.interval = (test.lower < test.upper).then_some([test.lower, test.upper]);
     change.p_value = Some(test.p_value);
     change.adjusted_p_value = Some(adjusted_p);

@@ -1,5 +1,5 @@
-//! Warnings about what else the two machines did: other programs, heat, limited clocks.
-//! Both sides need a recording of it; `docs/judging.md` gives the thresholds' reasons.
+//! Warnings about what else happened on the two machines: other programs, heat, throttled clocks.
+//! Both sides need a recording of it; `docs/judging.md` explains the thresholds.
 
 use std::collections::HashSet;
 
@@ -8,26 +8,26 @@ use breakeven_profile::profile::{Device, Profile};
 use super::warning::{Side, Warning};
 use crate::load::{LoadFigures, load_figures};
 
-/// A fraction of the cores that a program on all of them can't have: as much as the change
-/// that a comparison looks for by default.
+/// Fraction of the cores that is lost to other programs: as much as the change that a comparison
+/// detects by default.
 const OTHERS: f64 = 0.05;
 
-/// From this mean temperature on a device is hot, °C. Processors lower their clocks at 95
-/// to 105 °C and GPUs at 83 to 95 °C, and their boost before that.
+/// Mean temperature from which a device is hot, °C. Processors throttle at 95 to 105 °C and GPUs at
+/// 83 to 95 °C, and reduce their boost before that.
 const HOT: f64 = 80.0;
 
-/// The other side is cooler by so much, °C; less is the difference between two rooms.
+/// How much cooler the other side must be, °C; less is the difference between two rooms.
 const COOLER_BY: f64 = 10.0;
 
-/// Difference of the fractions of readings in which clocks were limited. Clocks are limited
-/// by a tenth as a rule, so that less than this moves a mean by about a hundredth.
+/// Difference of the fractions of readings with throttled clocks. Throttling usually costs a tenth
+/// of the clock, so a smaller difference moves a mean by about a hundredth.
 const LIMITED: f64 = 0.1;
 
-/// Relative difference of clocks in use: work that computes takes as much longer, which is
-/// the change that a comparison looks for by default.
+/// Relative difference of clocks under load. Computing takes longer by as much, which is the change
+/// that a comparison detects by default.
 const CLOCK: f64 = 0.05;
 
-/// What differs between the sides, of the CPU and of the devices that operations ran on.
+/// Differences between the sides, for the CPU and the devices that operations ran on.
 pub(super) fn warnings(
     baseline: &[Profile],
     current: &[Profile],
@@ -100,8 +100,8 @@ fn of_device(baseline: &LoadFigures, current: &LoadFigures, warnings: &mut Vec<W
     }
 }
 
-/// The side on which a figure is greater, the figure there, and that of the other side;
-/// none where a side does not tell it.
+/// The side with the larger figure, its figure, and that of the other side; none if a side lacks
+/// it.
 fn more(
     baseline: &LoadFigures,
     current: &LoadFigures,

@@ -1,4 +1,4 @@
-//! How a verdict was found, or why there is none.
+//! How a verdict was reached, or why there is none.
 
 use std::fmt;
 
@@ -9,10 +9,9 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// A test over runs; the verdict is by its p-value, corrected, and its interval.
+    /// A test over runs; the verdict uses its corrected p-value and its interval.
     Test(LogRatioMethod),
-    /// A count that is the same in every run of each side has no noise: the
-    /// threshold alone decides.
+    /// A count that is equal in every run of each side has no noise: the threshold alone decides.
     SameInEveryRun,
     /// The threshold alone, as requested.
     PlainThreshold,
@@ -28,11 +27,10 @@ pub enum NotTested {
     /// It is on one side only.
     #[error("on one side only")]
     OneSide,
-    /// Fewer than four runs on a side, and nothing known of the noise: they do not tell
-    /// how much runs differ.
-    #[error("fewer than four runs on a side do not tell how much runs differ")]
+    /// Fewer than four runs on a side, and no known noise: how much runs differ is unknown.
+    #[error("fewer than four runs on a side: too few to estimate how much runs differ")]
     FewRuns,
-    /// A run has a time of zero, below the clock's resolution: no ratio can be taken.
+    /// A run has a time of zero, below the clock's resolution: no ratio exists.
     #[error("a run has a time of 0 ns, below the clock's resolution: measure more work in a call")]
     ZeroTime,
     /// It is mostly the recorder's overhead, on both sides.
@@ -41,15 +39,16 @@ pub enum NotTested {
     /// It failed on a side, or has no samples there.
     #[error("failed, or without samples, on a side")]
     Failed,
-    /// A side lacks the metric's figure, has it in another unit, or below zero.
+    /// A side lacks the metric's figure, has it in another unit, or it is negative.
     #[error("a side lacks the figure, has it in another unit, or below zero")]
     NoValue,
     /// Neither side has the metric's figure.
     #[error("neither side has the figure")]
     NoValues,
-    /// Other counters told the energy of some runs.
+    /// Different counters measured the energy of some runs.
     #[error(
-        "other counters told the energy of some runs: measure both sides on the same machine, with the same rights"
+        "different counters measured the energy of some runs: measure both sides on the same \
+         machine, with the same rights"
     )]
     OtherCounters,
     /// The values of a count differ between runs and some are zero: no ratio.
@@ -58,13 +57,13 @@ pub enum NotTested {
 }
 
 impl NotTested {
-    /// True where it says nothing against the operation: it is left out of the
-    /// verdict on the whole, instead of making that inconclusive.
+    /// True if it says nothing against the operation, which is then excluded from the overall
+    /// verdict instead of making that inconclusive.
     pub fn is_left_out(self) -> bool {
         matches!(self, Self::MostlyRecording | Self::NoValues)
     }
 
-    /// True where there are no values on both sides to speak of.
+    /// True if there are no values on both sides.
     pub(super) fn is_without_values(self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! What is judged: one value per run.
+//! The judged metric: one value per run.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::winner::median;
 
 /// The quantity of an operation that is judged, one value per run.
 ///
-/// From a text: one of [`NAMES`](Self::NAMES), else the counter of that name.
+/// Parses one of [`NAMES`](Self::NAMES); any other text is the name of a counter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Metric {
     /// The median of a run's samples. Unit: ms.
@@ -18,23 +18,23 @@ pub enum Metric {
     Time,
     /// The mean of a run's calls. Unit: ms.
     Mean,
-    /// The time that 95 % of a run's samples stay within. Unit: ms.
+    /// The 95th percentile of a run's samples. Unit: ms.
     P95,
-    /// The time that 99 % of a run's samples stay within. Unit: ms.
+    /// The 99th percentile of a run's samples. Unit: ms.
     P99,
-    /// The time of all calls of a run together, if a recorder took it in a program: how
-    /// often a benchmark tool repeats is its own choice. Unit: ms.
+    /// The total time of a run's calls, if a recorder measured them in a program; a benchmark tool
+    /// chooses its number of repetitions itself. Unit: ms.
     Total,
-    /// The most memory that a call held. Unit: bytes.
+    /// The largest memory of a call. Unit: bytes.
     Memory,
     /// The energy of a call, idle power included. Unit: J.
     Energy,
     /// The number of calls, if a recorder counted them in a program.
     Calls,
-    /// Items, else calls, per second of the time of all calls. Less is worse.
+    /// Items, else calls, per second of call time. Less is worse.
     Throughput,
-    /// The operations' counter of that name. The unit and the direction are those that the
-    /// operations state; they are empty in what is asked for.
+    /// The operations' counter of that name. The operations state its unit and direction; both are
+    /// empty in a request.
     Counter(String, Counter),
 }
 
@@ -63,7 +63,7 @@ impl From<&str> for Metric {
 }
 
 impl Metric {
-    /// The metrics by name; any other name is a counter's.
+    /// The metrics with names; any other name is a counter's.
     pub const NAMES: [(&str, Self); 10] = [
         ("time", Self::Time),
         ("median", Self::Time),
@@ -77,9 +77,8 @@ impl Metric {
         ("throughput", Self::Throughput),
     ];
 
-    /// The value of one run, in the metric's unit; `None` where
-    /// the profile does not tell. Throughput counts items where both sides tell
-    /// them (`by_items`), else calls.
+    /// The value of one run, in the metric's unit; `None` if the profile lacks it.
+    /// Throughput counts items if both sides have them (`by_items`), else calls.
     pub(super) fn of(&self, operation: &Operation, run: &Run, by_items: bool) -> Option<f64> {
         let quantile = |q| {
             let mut samples = run.samples_ns.clone();
@@ -104,7 +103,7 @@ impl Metric {
                 let items = operation.items.filter(|_| by_items).unwrap_or(1);
                 Some(items as f64 * run.calls() as f64 * 1e9 / run.total_ns())
             }
-            // A ratio of what is below zero says nothing.
+            // A ratio of negative values has no meaning.
             Self::Counter(name, _) => run
                 .counters
                 .get(name)
@@ -113,13 +112,12 @@ impl Metric {
         }
     }
 
-    /// True where a count is compared: it may be the same in every run, and then
-    /// has no noise.
+    /// True if the metric is a count, which may be equal in every run and then has no noise.
     pub(super) fn is_count(&self) -> bool {
         matches!(self, Self::Memory | Self::Calls | Self::Counter(..))
     }
 
-    /// 1 where more is worse, −1 where less is.
+    /// 1 if more is worse, −1 if less is worse.
     pub(super) fn worse(&self) -> f64 {
         match self {
             Self::Throughput => -1.0,

@@ -1,10 +1,10 @@
-//! Two sides of runs, operation by operation: which became slower, which faster,
-//! which stayed, and which cannot be told yet.
+//! Compares two sides of runs, operation by operation: slower, faster, unchanged, or not decided
+//! yet.
 //!
-//! The unit is the run: a value per run (the median of its samples), tested in
-//! log space together with those of all operations (`breakeven_stats::log_ratio_tests`),
-//! corrected for their number, and held against a threshold (see [`ChangeType`]).
-//! What makes a comparison weaker than it looks comes with it as data: [`Warning`].
+//! The unit is the run: one value per run (the median of its samples), tested in log space together
+//! with those of all operations (`breakeven_stats::log_ratio_tests`), corrected for their number,
+//! and compared with a threshold (see [`ChangeType`]). Reasons to trust the result less are
+//! returned as data: [`Warning`].
 //!
 //! ```
 //! use breakeven_judge::{ChangeType, Threshold, compare_profiling_runs};
@@ -70,8 +70,8 @@ use budgets::hold;
 use judgement::judge;
 use sides::pairs;
 
-/// Compares two profiles by time: an operation has changed from `threshold` on, with
-/// 5 % false alarms after Benjamini and Hochberg's correction.
+/// Compares two profiles by time: an operation has changed from `threshold` on, with a
+/// false-positive rate of 5 % after Benjamini and Hochberg's correction.
 ///
 /// # Errors
 ///
@@ -92,13 +92,13 @@ pub fn compare_profiling_runs(
     )
 }
 
-/// Compares two sides of one or more profiles each. The runs of a side's profiles
-/// are put together by name, device and size.
+/// Compares two sides of one or more profiles each. The runs of a side's profiles are merged by
+/// name, device and size.
 ///
 /// # Errors
 ///
-/// [`CompareError`] where the options are out of range, a side is empty, or the sides
-/// have nothing in common.
+/// [`CompareError`] if the options are out of range, a side is empty, or the sides have nothing in
+/// common.
 pub fn compare(
     baseline: &[Profile],
     current: &[Profile],

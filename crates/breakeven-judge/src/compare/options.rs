@@ -8,9 +8,8 @@ use super::error::CompareError;
 use super::metric::Metric;
 use crate::budget::Limits;
 
-/// A change from which an operation is better or worse. It has a unit, so that 5 and
-/// 0.05 are not taken for each other; measured in log space, so that twice as slow and
-/// twice as fast are as far.
+/// The change from which an operation is better or worse. It has a unit, so that 5 and 0.05 are not
+/// confused; it is measured in log space, so that twice as slow and twice as fast are equally far.
 ///
 /// ```
 /// use breakeven_judge::Threshold;
@@ -38,8 +37,7 @@ impl Threshold {
     ///
     /// # Errors
     ///
-    /// [`CompareError::Option`] below 0.001 and above 1, which is most likely meant in
-    /// percent.
+    /// [`CompareError::Option`] below 0.001, and above 1, which is most likely a percentage.
     pub fn fraction(fraction: f64) -> Result<Self, CompareError> {
         let expected = "from 0.001 to 1, a fraction (0.05 is 5 %)";
         Self::within(fraction, 0.001..=1.0, expected, 1.0)
@@ -78,22 +76,21 @@ impl Default for Threshold {
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
 pub struct Options {
-    /// Change from which an operation is better or worse.
+    /// Smallest change for "better" or "worse".
     pub threshold: Threshold,
-    /// Rate of false alarms; the interval has the confidence level 1 − alpha.
+    /// False-positive rate; the interval has the confidence level 1 − alpha.
     pub alpha: f64,
-    /// Earlier profiles of the same operations, oldest first: how much their runs differ
-    /// is known beside what the runs of the two sides tell.
+    /// Earlier profiles of the same operations, oldest first, from which to estimate the noise
+    /// between runs in addition to the two sides.
     pub history: Vec<Profile>,
-    /// Judge changes relative to what nearly all operations have in common
-    /// ([`CommonShift`](super::CommonShift)), where there is such a thing.
+    /// Judge changes relative to the common shift of nearly all operations
+    /// ([`CommonShift`](super::CommonShift)), if there is one.
     pub relative_to_common_shift: bool,
     /// Judge by the threshold alone, without any test.
     pub plain_threshold: bool,
     /// The metric that is judged.
     pub metric: Metric,
-    /// Budgets that the current side is held against, and thresholds of single
-    /// operations.
+    /// Budgets to check the current side against, and thresholds of single operations.
     pub limits: Limits,
 }
 
@@ -112,7 +109,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Rejects options with which every verdict would be a pass, or none.
+    /// Rejects options with which every verdict, or none, would be a pass.
     pub(super) fn check(&self) -> Result<(), CompareError> {
         if self.alpha > 0.0 && self.alpha < 1.0 {
             return Ok(());

@@ -1,4 +1,4 @@
-//! A comparison as a page: what changed most first, what did not change only counted.
+//! A comparison as a page: the largest changes first; unchanged operations are only counted.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use crate::budget::{Held, Standing};
 use crate::page::{Column, Page, Row, Table, Text, Tone, WIDTH};
 
 impl ProfilerComparison {
-    /// The verdicts, how the budgets are kept, and the warnings.
+    /// Builds the page: verdicts, budgets, warnings.
     pub fn page(&self) -> Page {
         let mut page = Page::default();
         if let Some(shift) = self.shift_text() {
@@ -42,7 +42,7 @@ impl ProfilerComparison {
         page
     }
 
-    /// Prints how many operations have which verdict, and the warnings.
+    /// Prints the number of operations per verdict, and the warnings.
     pub fn print_summary(&self, out: &mut dyn Write) -> io::Result<()> {
         let summary = self.get_summary();
         let mut page = Page::default();
@@ -80,7 +80,7 @@ impl ProfilerComparison {
             let summary = self.get_summary();
             page.say(match summary.inconclusive_count {
                 0 => format!("no {what}"),
-                // Where nothing can be told, there may well be some.
+                // If nothing is decided, there may well be regressions.
                 n => format!(
                     "no {what} found; {n} of {} operation(s) are inconclusive",
                     summary.operations_count
@@ -96,7 +96,7 @@ impl ProfilerComparison {
             let value =
                 |value: Option<f64>| value.map_or_else(String::new, |v| row.judged.metric.text(v));
             let suspected = "changed by more than the samples differ".to_owned();
-            // That there are too few runs, a warning says once for all operations.
+            // One warning for all operations already says that there are too few runs.
             let is_told = row.judged.method == Method::NotTested(NotTested::FewRuns);
             let note = (!is_told).then(|| row.judged.note_text());
             let notes = (note.into_iter())
@@ -139,7 +139,7 @@ impl ProfilerComparison {
 }
 
 impl Standing {
-    /// A table of operations and how each stands.
+    /// A table of operations with their verdicts.
     pub fn table(held: impl Iterator<Item = (String, Held)>) -> Table {
         let rows = held.map(|(who, held)| {
             let tone = match held.standing {

@@ -1,4 +1,4 @@
-//! How many runs a comparison needs, before it is made.
+//! Plans how many runs a comparison needs.
 
 use serde::Serialize;
 
@@ -6,24 +6,24 @@ use super::judgement::FEWEST_RUNS;
 use super::options::Threshold;
 use super::verdict::Bounds;
 
-/// The runs that a comparison of one operation needs on each side, and what it then sees.
+/// The runs per side that a comparison of one operation needs, and the change that it then detects.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PlannedRuns {
-    /// Runs on each side with which an operation that did not change is judged
-    /// [`NoChange`](super::ChangeType::NoChange) in four of five comparisons. A change of
-    /// exactly the threshold is significant more often than that; but its estimate is as
-    /// often below the threshold as beyond it.
+    /// Runs per side with which an unchanged operation is reported as
+    /// [`NoChange`](super::ChangeType::NoChange) 80 % of the time. A change of exactly the
+    /// threshold is significant more often than that, but its estimate is below the threshold as
+    /// often as above it.
     pub runs: u64,
-    /// The least change, a fraction, that is judged a change in four of five comparisons
-    /// of so many runs.
+    /// Smallest change, a fraction, that is reported as a change 80 % of the time with that many
+    /// runs.
     pub seen_from: f64,
 }
 
-/// Runs needed where `noise` is the standard deviation of the logarithms of run medians
-/// (0.02 is 2 %), by the definition with which a comparison asks for more runs: at least
-/// the four below which nothing is called. It holds for a comparison of one operation; a
-/// correction for many of them needs more. None where more than 1e9 would be needed, and
-/// for a noise that is negative or no number.
+/// Computes the needed runs. `noise` is the standard deviation of the logarithms of run medians
+/// (0.02 is 2 %). The definition is that by which a comparison requests more runs; the result is at
+/// least four, the fewest for a verdict. It applies to a comparison of one operation; the
+/// correction for many needs more. None if more than 1e9 would be needed, or if the noise is
+/// negative or not a number.
 pub fn planned_runs(noise: f64, threshold: Threshold, alpha: f64) -> Option<PlannedRuns> {
     if noise.is_nan() || noise < 0.0 {
         return None;

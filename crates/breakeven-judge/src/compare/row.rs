@@ -1,4 +1,4 @@
-//! What a row says of an operation beside its verdict.
+//! What a row says about an operation besides its verdict.
 
 use breakeven_profile::stats::quantile_of_sorted;
 use breakeven_stats::typical;
@@ -9,13 +9,13 @@ use super::method::{Method, NotTested};
 use super::metric::Metric;
 use super::sides::{Measured, Pair};
 
-/// Samples of a side below which their spread says little.
+/// Samples per side below which their spread says little.
 const FEW_SAMPLES: usize = 5;
 
-/// Change that such a side must at least show to be suspected: half as long again.
+/// Smallest change of such a side to be suspected: 50 %.
 const LARGE: f64 = 1.5;
 
-/// The row of a pair whose judged metric changed like this.
+/// Builds the row of a pair from the change of its judged metric.
 pub(super) fn of(pair: &Pair<'_>, judged: Change) -> OperationComparison {
     let (baseline, current) = (pair.baseline.as_ref(), pair.current.as_ref());
     let any = current
@@ -56,8 +56,8 @@ fn time_ms(measured: &Measured<'_>) -> Option<f64> {
     (!medians.is_empty()).then(|| typical(&medians))
 }
 
-/// True where there are too few runs for a verdict, and the change is larger than the
-/// range that nine of ten samples of each side are in.
+/// True if there are too few runs for a verdict, and the change is larger than the range of 90 % of
+/// the samples of each side.
 fn is_suspected(judged: &Change, baseline: &Measured<'_>, current: &Measured<'_>) -> bool {
     if judged.method != Method::NotTested(NotTested::FewRuns) || !judged.is_beyond() {
         return false;

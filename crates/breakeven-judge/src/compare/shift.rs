@@ -1,4 +1,4 @@
-//! What nearly all operations have in common.
+//! The common shift of nearly all operations.
 
 use breakeven_profile::stats::median;
 use serde::Serialize;
@@ -10,20 +10,20 @@ use super::warning::FEWEST_TOGETHER;
 /// Fraction of the operations that must have moved together.
 const NEARLY_ALL: f64 = 0.8;
 
-/// Nearly all operations became slower, or faster, by about as much. One change of the
+/// Nearly all operations became slower, or faster, by about the same factor. A change of the
 /// program seldom does that: the machine, its clock, the toolchain or a setting does.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CommonShift {
-    /// Current over baseline: the median over the operations.
+    /// Ratio current / baseline: the median over the operations.
     pub ratio: f64,
-    /// Operations that moved with it, by half as much or more.
+    /// Operations that moved in the same direction, by at least half as much.
     pub operations: usize,
     /// Operations with a value on both sides.
     pub of: usize,
 }
 
 impl CommonShift {
-    /// The shift, where there is one of half the threshold or more.
+    /// The shift, if it is half the threshold or more.
     pub(super) fn of(changes: &[Change], threshold: Threshold) -> Option<Self> {
         if changes.iter().any(|change| change.metric.is_count()) {
             return None;

@@ -1,4 +1,4 @@
-//! The two sides, operation by operation: runs of several profiles put together.
+//! Pairs the operations of the two sides, with the runs of several profiles merged.
 
 use std::collections::HashMap;
 
@@ -9,23 +9,22 @@ use super::metric::Metric;
 use super::options::Options;
 use super::warning::Side;
 
-/// One operation of one side, from all profiles that have it.
+/// One operation of one side, from all profiles that contain it.
 pub(super) struct Measured<'p> {
     parts: Vec<(&'p Profile, &'p Operation)>,
-    /// The runs that have samples or other figures, each with its operation; of copies the
-    /// first.
+    /// The runs with samples or other figures, each with its operation; of copies only the first.
     runs: Vec<(&'p Operation, &'p Run)>,
-    /// True if runs have the same samples to the last bit: they are copies of one
-    /// measurement, which counts once.
+    /// True if runs have bit-identical samples: they are copies of one measurement, which counts
+    /// once.
     pub(super) is_copied: bool,
 }
 
-/// Fewest and most distinct samples that a run needs, of as many as it has, to count as a copy
-/// of one other: those of a coarse clock may be the same in two runs of several.
+/// Fewest and most distinct samples that a run needs, of those it has, to count as a copy of one
+/// other run: samples of a coarse clock may be equal in two of several runs.
 const DISTINCT: (usize, usize) = (3, 4);
 
 impl<'p> Measured<'p> {
-    /// The operation as the first profile has it.
+    /// The operation, as in the first profile.
     pub(super) fn first(&self) -> &'p Operation {
         let (_, operation) = self.parts[0];
         operation
@@ -35,8 +34,7 @@ impl<'p> Measured<'p> {
         self.parts.iter().copied()
     }
 
-    /// The runs that have samples or other figures, each with its operation; of copies the
-    /// first.
+    /// The runs with samples or other figures, each with its operation; of copies only the first.
     pub(super) fn runs(&self) -> impl Iterator<Item = (&'p Operation, &'p Run)> + '_ {
         self.runs.iter().copied()
     }
@@ -69,8 +67,8 @@ impl<'p> Measured<'p> {
         self.is_copied = self.runs.len() < all.len();
     }
 
-    /// One value per run; `None` if a run lacks it, or counts it in another unit.
-    /// `by_items` as in [`Metric::of`].
+    /// One value per run; `None` if a run lacks it, or has it in another unit. `by_items` as in
+    /// [`Metric::of`].
     pub(super) fn values(&self, metric: &Metric, by_items: bool) -> Option<Vec<f64>> {
         if let Metric::Counter(name, counter) = metric {
             let mut stated = self
@@ -83,7 +81,7 @@ impl<'p> Measured<'p> {
             .collect()
     }
 
-    /// True where it is told how many items a call processes.
+    /// True if the number of items per call is known.
     fn tells_items(&self) -> bool {
         let items = |operation: &Operation| operation.items.is_some_and(|items| items > 0);
         self.parts().all(|(_, operation)| items(operation))
@@ -101,7 +99,7 @@ impl<'p> Measured<'p> {
         self.has_failure() || self.runs().next().is_none()
     }
 
-    /// True where most of its time is the recorder's, in every profile.
+    /// True if most of its time is recording cost, in every profile.
     pub(super) fn is_mostly_recording(&self) -> bool {
         self.parts().all(|(profile, operation)| {
             let cost = profile.environment.recorder.as_ref();
@@ -109,8 +107,8 @@ impl<'p> Measured<'p> {
         })
     }
 
-    /// The largest step of a clock, as a fraction of the times that it took; 0 where no
-    /// profile says with which clock it was measured.
+    /// The largest step of a clock, as a fraction of the times measured with it; 0 if no profile
+    /// names its clock.
     pub(super) fn clock_step(&self) -> f64 {
         let steps = self.parts().filter_map(|(profile, operation)| {
             let clock = profile.environment.clock.as_ref()?;
@@ -120,7 +118,7 @@ impl<'p> Measured<'p> {
         steps.fold(0.0, f64::max)
     }
 
-    /// True for a GPU that is a program on the CPU.
+    /// True for a software GPU.
     pub(super) fn is_on_software_gpu(&self) -> bool {
         self.parts()
             .any(|(profile, operation)| profile.is_software_gpu(&operation.device))
@@ -134,7 +132,7 @@ fn distinct(samples: &[f64]) -> usize {
     distinct.len()
 }
 
-/// One operation, on one side or both.
+/// One operation, on one or both sides.
 pub(super) struct Pair<'p> {
     pub(super) key: OperationKey,
     pub(super) baseline: Option<Measured<'p>>,
@@ -148,7 +146,7 @@ impl Pair<'_> {
         self.current.as_ref().is_some_and(Measured::has_failure)
     }
 
-    /// True where throughput can count items: all profiles tell them.
+    /// True if throughput can count items: all profiles have them.
     pub(super) fn tells_items(&self) -> bool {
         self.sides().all(Measured::tells_items)
     }
@@ -163,7 +161,7 @@ impl Pair<'_> {
         parts.find_map(|(_, operation)| operation.counters.get(name))
     }
 
-    /// True where the same counters told the energy of all runs.
+    /// True if the same counters measured the energy of all runs.
     pub(super) fn is_counted_alike(&self) -> bool {
         let runs = self.sides().flat_map(Measured::runs);
         let mut all = runs.filter_map(|(_, run)| run.energy.as_ref());
@@ -171,7 +169,7 @@ impl Pair<'_> {
         all.all(|other| other.is_counted_like(first))
     }
 
-    /// The threshold that applies, a fraction: the comparison's, or a limit of its own.
+    /// The applicable threshold, a fraction: the comparison's, or the operation's own.
     pub(super) fn threshold(&self, options: &Options) -> f64 {
         let any = self.current.as_ref().or(self.baseline.as_ref());
         let own = any.and_then(|measured| options.limits.increase_of(measured.first()));
@@ -185,11 +183,11 @@ impl Pair<'_> {
     }
 }
 
-/// All operations: in the baseline's order, then those that are new.
+/// All operations: in the baseline's order, then the new ones.
 ///
 /// # Errors
 ///
-/// Where a side is empty or they have nothing in common.
+/// If a side is empty or they have nothing in common.
 pub(super) fn pairs<'p>(
     baseline: &'p [Profile],
     current: &'p [Profile],
@@ -243,14 +241,14 @@ pub(super) fn pairs<'p>(
     })
 }
 
-/// The processors that Go measured an operation with, which are at the end of its name.
+/// The number of processors at the end of a Go benchmark's name.
 pub(super) fn processors(measured: &Measured<'_>) -> Option<u64> {
     measured.first().attributes.get("gomaxprocs")?.as_u64()
 }
 
-/// Joins what is on one side only and has, without the processors at the end of its name,
-/// one counterpart on the other: `BenchmarkSort-8` of Go is `BenchmarkSort-12` on another
-/// machine. If a side has several numbers of processors, names stay as they are: those are
+/// Pairs an operation of one side with one of the other if their names are equal without the number
+/// of processors at the end, and unique: `BenchmarkSort-8` of Go is `BenchmarkSort-12` on another
+/// machine. If a side has several numbers of processors, names stay as they are, because those are
 /// different measurements.
 fn join_processors(pairs: &mut Vec<Pair<'_>>) {
     let mut alike: HashMap<OperationKey, Vec<usize>> = HashMap::new();
@@ -261,7 +259,7 @@ fn join_processors(pairs: &mut Vec<Pair<'_>>) {
         }
     }
     for at in alike.values() {
-        // The pairs of the baseline come first.
+        // The baseline's pairs come first.
         if let [first, second] = at[..]
             && pairs[first].current.is_none()
             && pairs[second].baseline.is_none()
@@ -272,13 +270,13 @@ fn join_processors(pairs: &mut Vec<Pair<'_>>) {
     pairs.retain(|pair| pair.baseline.is_some() || pair.current.is_some());
 }
 
-/// The key without the processors; nothing if the operation does not state them.
+/// The key without the processors; none if the name has no such number.
 fn without(key: &OperationKey, measured: &Measured<'_>) -> Option<OperationKey> {
     let end = format!("-{}", processors(measured)?);
     let name = match key.name.rsplit_once(&end) {
         // Configuration follows in brackets.
         Some((name, rest)) if rest.is_empty() || rest.starts_with(" (") => format!("{name}{rest}"),
-        // One processor is not printed.
+        // Go omits the number for one processor.
         _ => key.name.clone(),
     };
     Some(OperationKey {

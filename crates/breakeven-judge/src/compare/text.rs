@@ -7,7 +7,7 @@ use super::comparison::{ComparisonSummary, ProfilerComparison};
 use super::method::Method;
 use super::metric::Metric;
 
-/// Runs of a side that somebody may make.
+/// Runs per side that are practical.
 const MOST_TO_MAKE: u64 = 100;
 
 impl Metric {
@@ -46,7 +46,7 @@ impl ProfilerComparison {
         )
     }
 
-    /// What nearly all operations have in common, and what that usually is.
+    /// The common shift, and its usual cause.
     pub fn shift_text(&self) -> Option<String> {
         let shift = self.common_shift?;
         let change = unit::change(shift.ratio - 1.0);
@@ -64,8 +64,8 @@ impl ProfilerComparison {
         })
     }
 
-    /// From which threshold on these runs decide what is inconclusive by theirs: there the
-    /// interval of every operation that was tested is inside.
+    /// The threshold from which these runs would decide the inconclusive operations: the interval
+    /// of every tested operation is inside it.
     pub fn decided_from_text(&self) -> Option<String> {
         let all = self.operations.iter();
         let inconclusive = all.filter(|each| each.change_type == ChangeType::Inconclusive);
@@ -74,7 +74,7 @@ impl ProfilerComparison {
             .map(|[lower, upper]| lower.ln().abs().max(upper.ln().abs()).exp_m1())
             .collect();
         from.sort_unstable_by(f64::total_cmp);
-        // Rounded up: the threshold that is named decides.
+        // Rounded up, so that the printed threshold suffices.
         let percent = |from: f64| format!("{} %", (from * 1e3).ceil() / 10.0);
         let (all, half) = (percent(*from.last()?), percent(from[(from.len() - 1) / 2]));
         let half = match half == all {
@@ -87,9 +87,9 @@ impl ProfilerComparison {
         ))
     }
 
-    /// What the interval is: `95 % interval`.
+    /// Name of the interval: `95 % interval`.
     pub fn level_text(&self) -> String {
-        // Ten digits are without what subtracting leaves.
+        // Ten digits remove the rounding error of the subtraction.
         let percent = ((1.0 - self.alpha) * 1e12).round() / 1e10;
         format!("{percent} % interval")
     }
@@ -127,22 +127,22 @@ impl Change {
         }
     }
 
-    /// What else is to be said of the verdict: how many runs would settle it, why
-    /// there is none, or how it was found without a test. May be empty.
+    /// A remark on the verdict: how many runs would decide it, why there is none, or how it was
+    /// found without a test. May be empty.
     pub fn note_text(&self) -> String {
         match (self.method, self.change_type, self.runs_needed) {
             (_, ChangeType::New | ChangeType::Removed, _) => String::new(),
             (Method::NotTested(why), _, Some(runs)) => format!("{why}; make {runs} on each side"),
             (Method::Test(_), ChangeType::Inconclusive, Some(runs)) => runs_text(runs),
             (Method::Test(_), ChangeType::Inconclusive, None) => {
-                "more runs will not settle it".to_owned()
+                "more runs would not decide it".to_owned()
             }
             (Method::Test(_), ..) => String::new(),
             (method, ..) => method.to_string(),
         }
     }
 
-    /// As a note beside another metric: `memory 512 KiB to 1 MiB, +100.0 %: REGRESSION`.
+    /// A remark next to another metric: `memory 512 KiB to 1 MiB, +100.0 %: REGRESSION`.
     pub fn beside_text(&self) -> String {
         let value = |value: Option<f64>| value.map_or_else(String::new, |v| self.metric.text(v));
         format!(
@@ -159,7 +159,7 @@ impl Change {
 /// How many more runs an inconclusive operation needs, in words.
 pub(crate) fn runs_text(runs: u64) -> String {
     if runs <= MOST_TO_MAKE {
-        return format!("{runs} runs a side might settle it");
+        return format!("about {runs} runs per side would be needed");
     }
     let unit = 10_f64.powf((runs as f64).log10().floor() - 1.0);
     let about = unit::count((runs as f64 / unit).round() * unit);

@@ -1,38 +1,37 @@
-//! From an estimate, its interval and its p-value to a verdict.
+//! Derives a verdict from an estimate, its interval and its p-value.
 
 use breakeven_stats::{LogRatio, LogRatioMethod, Undecided};
 
 use super::change::ChangeType;
 
-/// Probability with which the runs that are asked for settle the matter.
+/// Probability with which the requested runs decide.
 const POWER: f64 = 0.8;
 
 /// The normal quantile at that probability.
 const POWER_QUANTILE: f64 = 0.841_621_233_572_914_4;
 
-/// What rounding may take from a change that is exactly the threshold.
+/// Rounding tolerance for a change that is exactly the threshold.
 pub(super) const ROUNDING: f64 = 1e-9;
 
-/// What a change is held against.
+/// The criteria for a verdict.
 #[derive(Clone, Copy)]
 pub(super) struct Bounds {
-    /// From which change on, a fraction.
+    /// Smallest change that counts, a fraction.
     pub(super) threshold: f64,
-    /// Rate of false alarms.
+    /// False-positive rate.
     pub(super) alpha: f64,
-    /// 1 where more is worse, −1 where less is.
+    /// 1 if more is worse, −1 if less is worse.
     pub(super) worse: f64,
 }
 
 impl Bounds {
-    /// The threshold in log space: the same way up and down, so that exchanging
-    /// the sides mirrors every verdict.
+    /// The threshold in log space: equal in both directions, so that exchanging the sides mirrors
+    /// every verdict.
     fn log(self) -> f64 {
         self.threshold.ln_1p()
     }
 
-    /// The verdict on a change of `log_ratio` without any doubt: worse or better
-    /// from the threshold on.
+    /// The verdict on a change without noise: worse or better from the threshold on.
     pub(super) fn alone(self, log_ratio: f64) -> ChangeType {
         if log_ratio.abs() < self.log() - ROUNDING {
             ChangeType::NoChange
@@ -43,8 +42,8 @@ impl Bounds {
         }
     }
 
-    /// The verdict on a test: a change where it is significant after correction
-    /// and at or beyond the threshold, none where the interval is inside it.
+    /// The verdict on a test: a change if it is significant after correction and reaches the
+    /// threshold; no change if the interval is inside the threshold.
     pub(super) fn tested(self, test: &LogRatio, adjusted_p: f64) -> ChangeType {
         let beyond = self.alone(test.ratio.ln());
         if beyond != ChangeType::NoChange && adjusted_p <= self.alpha {
@@ -58,8 +57,8 @@ impl Bounds {
         }
     }
 
-    /// Runs on each side that settle what is inconclusive in four of five cases, by what is
-    /// known of the change and the noise. `None` where no number of runs would.
+    /// Runs per side that decide an inconclusive operation in 80 % of cases, given the known change
+    /// and noise. `None` if no number of runs would.
     pub(super) fn runs_needed(
         self,
         test: &LogRatio,
@@ -84,7 +83,7 @@ impl Bounds {
             // The step of the clock hides a change: more runs do not show it.
             LogRatioMethod::Permutation if undecided.change.abs() < self.log() - ROUNDING => None,
             LogRatioMethod::Permutation => Some(runs_to_permute(corrected).max(fewest + 1)),
-            // By its own runs alone p is at least that of a permutation.
+            // By its own runs alone, p is at least that of a permutation test.
             LogRatioMethod::Welch { .. } => {
                 undecided.runs(fewest.max(runs_to_permute(corrected) - 1), POWER)
             }
@@ -92,26 +91,25 @@ impl Bounds {
         }
     }
 
-    /// Runs on each side with which the interval of what did not change is inside the
-    /// threshold. It may stick out at either end.
+    /// Runs per side with which the interval of an unchanged operation is inside the threshold. It
+    /// may exceed it at either end.
     pub(super) fn runs_at_no_change(self, noise: f64) -> Option<u64> {
-        // The noise is the deviation of logarithms; of a log-normal value this is the
+        // The noise is the standard deviation of logarithms; for a log-normal value this is the
         // coefficient of variation.
         let cv = (noise * noise).exp_m1().sqrt();
         let power = f64::midpoint(1.0, POWER);
         breakeven_stats::runs_needed(cv, self.log().exp(), self.alpha, power).ok()
     }
 
-    /// The least change, a fraction, whose estimate is beyond the threshold with so many
-    /// runs on each side.
+    /// The smallest change, a fraction, whose estimate exceeds the threshold with this many runs
+    /// per side.
     pub(super) fn stays_beyond(self, noise: f64, runs: u64) -> f64 {
         let beyond = POWER_QUANTILE * noise * (2.0 / runs as f64).sqrt();
         (self.log() + beyond).exp_m1()
     }
 }
 
-/// Runs on each side of which there are enough permutations for a p-value of
-/// `alpha`: 2 of (2n over n).
+/// Runs per side that allow enough permutations for a p-value of `alpha`: 2 of (2n over n).
 fn runs_to_permute(alpha: f64) -> u64 {
     let (mut runs, mut ways) = (1, 2.0);
     while 2.0 / ways > alpha {
@@ -121,8 +119,8 @@ fn runs_to_permute(alpha: f64) -> u64 {
     runs
 }
 
-/// The deviation between runs that a test worked with, in log space: its standard
-/// error is this times √(1/n₀ + 1/n₁).
+/// The standard deviation between runs that a test used, in log space: its standard error is this
+/// times √(1/n₀ + 1/n₁).
 pub(super) fn noise(test: &LogRatio, baseline_runs: usize, current_runs: usize) -> f64 {
     let (n0, n1) = (baseline_runs as f64, current_runs as f64);
     test.standard_error / (n0.recip() + n1.recip()).sqrt()
@@ -175,7 +173,7 @@ mod tests {
             (1.02, 1.01, 1.03, 0.001, ChangeType::NoChange),
             // Significant, perhaps too small.
             (1.04, 1.02, 1.06, 0.001, ChangeType::Inconclusive),
-            // Nothing seen, and nothing excluded.
+            // No effect visible, and none excluded.
             (1.00, 0.90, 1.11, 0.9, ChangeType::Inconclusive),
             (1.00, 0.97, 1.03, 0.9, ChangeType::NoChange),
         ] {
@@ -203,7 +201,7 @@ mod tests {
         assert!(corrected > needed(1.08));
     }
 
-    /// 3 runs a side without any spread have a p-value of 0.1 at the least.
+    /// 3 runs per side without any spread have a p-value of at least 0.1.
     #[test]
     fn runs_asked_for_without_any_spread_could_not_settle_it() {
         let same = LogRatio {
@@ -211,7 +209,7 @@ mod tests {
             ..test(1.3, 1.3, 1.3, 1.0 / 3.0)
         };
         assert_eq!(BOUNDS.runs_needed(&same, 1.0 / 3.0, 0.0, 2), Some(4));
-        // Corrected to a third of 5 %: 2 of 70 are too many, 2 of 252 are not.
+        // Corrected to a third of 5 %: 2 of 70 is too much, 2 of 252 is not.
         assert_eq!(BOUNDS.runs_needed(&same, 1.0, 0.0, 2), Some(5));
     }
 

@@ -1,14 +1,14 @@
-//! What makes a comparison weaker than it looks, as data.
+//! Reasons to trust a comparison less, as data.
 
 use std::fmt;
 
 use breakeven_profile::unit;
 use serde::{Deserialize, Serialize};
 
-/// Fewer samples than this in a run make its median a single call's time.
+/// Fewest samples per run; with fewer, its median depends on single calls.
 pub(super) const ENOUGH_SAMPLES: usize = 5;
 
-/// Operations from which on a shift of nearly all of them is one in common.
+/// Fewest operations for a common shift.
 pub(super) const FEWEST_TOGETHER: usize = 5;
 
 /// Operations that a warning names before it only counts.
@@ -18,9 +18,9 @@ const MOST_NAMED: usize = 3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// What is compared against.
+    /// The side that is compared against.
     Baseline,
-    /// What is judged.
+    /// The side that is judged.
     Current,
 }
 
@@ -33,37 +33,37 @@ impl fmt::Display for Side {
     }
 }
 
-/// Something about the input that the verdicts do not show. Operations are named
-/// as in "conv2d on cpu, size 65536".
+/// A property of the input that the verdicts do not show. Operations are named as in "conv2d on
+/// cpu, size 65536".
 #[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Warning {
-    /// Fewer runs on a side than a verdict takes.
+    /// A side has fewer runs than a verdict needs.
     #[error(
-        "{} on the {} of {}: how much runs differ is not known; make 5 runs, or give \
-         earlier profiles as the history",
-        match *.runs { 1 => "one run".to_owned(), runs => format!("only {runs} runs") },
+        "too few runs to estimate the noise: {} on the {} of {}; make 5 runs, or give earlier \
+         profiles as the history",
+        match *.runs { 1 => "one run".to_owned(), runs => format!("{runs} runs") },
         both(.sides),
         Named(.operations)
     )]
     FewRuns {
-        /// The sides that have so few.
+        /// The sides with too few runs.
         sides: Vec<Side>,
-        /// The least number of runs.
+        /// The smallest number of runs.
         runs: usize,
         /// The operations.
         operations: Vec<String>,
     },
     /// A run with fewer than five samples.
     #[error(
-        "as few as {samples} sample(s) in a run on the {side} of {}: {ENOUGH_SAMPLES} or more are better",
+        "too few samples: {samples} in a run on the {side} of {}; measure {ENOUGH_SAMPLES} or more",
         Named(.operations)
     )]
     FewSamples {
         /// The side.
         side: Side,
-        /// The least number of samples in a run.
+        /// The smallest number of samples in a run.
         samples: usize,
         /// The operations.
         operations: Vec<String>,
@@ -79,8 +79,8 @@ pub enum Warning {
         /// The operations.
         operations: Vec<String>,
     },
-    /// Operations that are mostly the recorder's overhead on a side; where they
-    /// are so on both, they are left out of the verdicts.
+    /// Operations that are mostly the recorder's overhead on a side; if they are on both, they are
+    /// excluded from the verdicts.
     #[error("mostly the recorder's overhead: {}; record the caller instead", Named(.operations))]
     MostlyRecording {
         /// The operations.
@@ -93,12 +93,12 @@ pub enum Warning {
         Named(.operations)
     )]
     Failed {
-        /// The sides on which they did.
+        /// The sides on which they failed.
         sides: Vec<Side>,
         /// The operations.
         operations: Vec<String>,
     },
-    /// Runs of a side whose samples are equal to the last bit.
+    /// Runs of a side with bit-identical samples.
     #[error(
         "runs have the same samples on the {} of {}: copies of one measurement, which counts \
          once; remove results of benchmarks that no longer run, and measure each run anew",
@@ -106,7 +106,7 @@ pub enum Warning {
         Named(.operations)
     )]
     Copies {
-        /// The sides that have copies.
+        /// The sides with copies.
         sides: Vec<Side>,
         /// The operations.
         operations: Vec<String>,
@@ -116,39 +116,39 @@ pub enum Warning {
     OtherWork {
         /// The operation.
         operation: String,
-        /// What differs: `workload`, `items`, `bytes`, `flops`, `counter`.
+        /// The property that differs: `workload`, `items`, `bytes`, `flops`, `counter`.
         what: &'static str,
-        /// As the baseline has it.
+        /// Its value in the baseline.
         baseline: String,
-        /// As the current side has it.
+        /// Its value on the current side.
         current: String,
     },
-    /// The history says nothing of these operations' noise.
-    #[error("the history does not tell the noise of {}", Named(.operations))]
+    /// The history does not cover the noise of these operations.
+    #[error("the history does not cover the noise of {}", Named(.operations))]
     NoHistory {
         /// The operations.
         operations: Vec<String>,
     },
     /// All runs of one side were made before those of the other.
     #[error(
-        "the sides were not measured in turns: all runs on the {} came after those on the {earlier}, \
-         so that what changed on the machine meanwhile looks like a change of the program",
+        "the sides were not measured in turns: all runs on the {} came after those on the \
+         {earlier}, \
+         so a change of the machine in between looks like a change of the program",
         .earlier.other()
     )]
     NotInTurns {
         /// The side that was measured first.
         earlier: Side,
     },
-    /// Changes relative to a common shift were requested, and there is none.
+    /// Changes relative to a common shift were requested, but there is none.
     #[error(
-        "the changes are not relative: {operations} operation(s) were tested and have no shift in \
-         common, which needs at least {FEWEST_TOGETHER} that move together"
+        "the changes are not relative: {operations} tested operation(s) have no common shift, which needs at least {FEWEST_TOGETHER} that move together"
     )]
     NotRelative {
         /// Operations that were tested.
         operations: usize,
     },
-    /// The clock differs: its source, or its steps by more than twice.
+    /// The clock differs: its source, or its steps by more than a factor of two.
     #[error("another clock: {baseline} in the baseline, {current} now")]
     Clock {
         /// The baseline's.
@@ -156,22 +156,22 @@ pub enum Warning {
         /// The current side's.
         current: String,
     },
-    /// The machine differs: processor, cores, system, or a GPU that operations ran
-    /// on, or its driver.
+    /// The machine differs: processor, cores, system, or a GPU that operations ran on, or its
+    /// driver.
     #[error(
         "another machine ({what}: {baseline} in the baseline, {current} now); differences may be \
          the \
          machine's"
     )]
     OtherMachine {
-        /// What of it, in words.
+        /// The property, in words.
         what: String,
         /// The baseline's.
         baseline: String,
         /// The current side's.
         current: String,
     },
-    /// The build profile differs. That the revision does is normal.
+    /// The build profile differs. Different revisions are normal.
     #[error(
         "another build profile: {baseline} in the baseline, {current} now; build both sides alike"
     )]
@@ -181,7 +181,7 @@ pub enum Warning {
         /// The current side's.
         current: String,
     },
-    /// The profiles of one side are not of one machine and build.
+    /// The profiles of one side come from different machines or builds.
     #[error(
         "the profiles of the {side} differ in {what}: their runs are not of one machine and build"
     )]
@@ -191,7 +191,7 @@ pub enum Warning {
         /// What differs among them, in words.
         what: String,
     },
-    /// Programs other than the measured one used more of the cores on one side.
+    /// Other programs used more of the cores on one side.
     #[error(
         "other programs used {} of the cores while the {side} was measured, and {} while the {} \
          was: differences may be theirs; measure again while nothing else runs",
@@ -218,28 +218,28 @@ pub enum Warning {
         device: String,
         /// Its mean temperature there, °C.
         celsius: f64,
-        /// That of the other side.
+        /// Its mean temperature on the other side, °C.
         celsius_there: f64,
     },
-    /// A device's clocks were limited on one side more often than on the other.
+    /// A device's clocks were throttled more often on one side than on the other.
     #[error(
-        "the clocks of {device} were limited in {} of the readings on the {side}{}, and in {} on \
+        "the clocks of {device} were throttled in {} of the readings on the {side}{}, and in {} on \
          the {}: differences may be theirs",
         unit::percent(*.limited), Reasons(.reasons), unit::percent(*.limited_there), .side.other()
     )]
     ClocksLimited {
-        /// The side on which they were.
+        /// The side with more throttling.
         side: Side,
         /// The device.
         device: String,
-        /// Fraction of the readings there.
+        /// Fraction of the readings on that side.
         limited: f64,
         /// Fraction of the readings on the other side.
         limited_there: f64,
-        /// Why, the most frequent reason first.
+        /// The reasons, the most frequent first.
         reasons: Vec<String>,
     },
-    /// A device ran at a lower clock on one side, while it was in use.
+    /// A device ran at a lower clock on one side, while in use.
     #[error(
         "{device} ran at {} while the {side} was measured, and at {} while the {} was: \
          differences may be the clock's; set the same governor and limits",
@@ -252,11 +252,11 @@ pub enum Warning {
         device: String,
         /// Its mean clock there while in use, Hz.
         hz: f64,
-        /// That of the other side.
+        /// Its mean clock on the other side, Hz.
         hz_there: f64,
     },
     /// Measuring was cut short.
-    #[error("measuring the {side} was interrupted: it lacks some of what was requested")]
+    #[error("measuring the {side} was interrupted: some of the requested measurements are missing")]
     Interrupted {
         /// The side.
         side: Side,
@@ -273,7 +273,7 @@ fn gigahertz(hz: f64) -> String {
 }
 
 impl Side {
-    /// The side across.
+    /// The opposite side.
     pub(super) fn other(self) -> Self {
         match self {
             Self::Baseline => Self::Current,
@@ -282,7 +282,7 @@ impl Side {
     }
 }
 
-/// Reasons in brackets; nothing where there are none.
+/// Reasons in brackets; empty if there are none.
 struct Reasons<'a>(&'a [String]);
 
 impl fmt::Display for Reasons<'_> {
@@ -298,7 +298,7 @@ impl fmt::Display for Reasons<'_> {
     }
 }
 
-/// The first few operations, and how many more there are.
+/// The first few operations, and the number of the remaining ones.
 struct Named<'a>(&'a [String]);
 
 impl fmt::Display for Named<'_> {

@@ -1,4 +1,4 @@
-//! A profile's call paths as a tree, for whoever draws it.
+//! A profile's call paths as a tree, for programs that draw it.
 
 use breakeven_profile::profile::Profile;
 
@@ -9,11 +9,11 @@ use super::fold::fold;
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
 pub struct Tree {
-    /// What the paths were made from, in words.
+    /// The source of the paths, in words.
     pub source: String,
     /// Time of all paths.
     pub total_ns: u64,
-    /// The nodes, every one behind its parent, siblings in the order of their names.
+    /// The nodes; every node comes after its parent, siblings in the order of their names.
     pub nodes: Vec<Node>,
 }
 
@@ -24,24 +24,23 @@ pub struct Node {
     pub name: String,
     /// Index of the node that called it; none at the root.
     pub parent: Option<usize>,
-    /// How many frames are around it.
+    /// Number of frames around it.
     pub depth: usize,
-    /// Its time, that of the nodes inside included.
+    /// Its time, including the nodes inside it.
     pub total_ns: u64,
-    /// Its time without that of the nodes inside.
+    /// Its time, without the nodes inside it.
     pub own_ns: u64,
 }
 
-/// Makes the tree of what [`collapsed`](super::collapsed) writes.
+/// Builds the tree of the paths that [`collapsed`](super::collapsed) writes.
 ///
 /// # Errors
 ///
-/// When there is no time in the profile, or the sum exceeds 2^64 ns.
+/// If the profile has no time, or the sum exceeds 2^64 ns.
 pub fn tree(profile: &Profile) -> Result<Tree, ExportError> {
     let folded = fold(profile)?;
     let mut nodes: Vec<Node> = Vec::new();
-    // The nodes of the path before, the outermost first: paths come in the order of
-    // their frames.
+    // The nodes of the previous path, the outermost first: paths come in the order of their frames.
     let mut open: Vec<usize> = Vec::new();
     for (frames, ns) in folded.paths() {
         let mut depth = 0;
@@ -65,7 +64,7 @@ pub fn tree(profile: &Profile) -> Result<Tree, ExportError> {
         if let Some(last) = open.last() {
             nodes[*last].own_ns += ns;
         }
-        // The sum of all was checked, so no part of it overflows.
+        // The total was checked, so partial sums cannot overflow.
         for at in &open {
             nodes[*at].total_ns += ns;
         }
@@ -97,7 +96,7 @@ mod tests {
                 stack(&["a"], 3),
                 stack(&["a b"], 1),
                 stack(&["a", "c", "d"], 2),
-                // The same frame once more, below another.
+                // The same frame again, below another.
                 stack(&["e", "c"], 4),
             ],
             ..Profile::default()

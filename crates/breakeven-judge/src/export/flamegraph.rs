@@ -9,13 +9,12 @@ use inferno::flamegraph::{Options, from_lines};
 use super::ExportError;
 use super::fold::fold;
 
-/// Draws what [`collapsed`](super::collapsed) writes. The same profile always
-/// gives the same picture: a frame's colour is made from its name.
+/// Draws the paths that [`collapsed`](super::collapsed) writes. The same profile always gives the
+/// same picture: a frame's colour depends on its name.
 ///
 /// # Errors
 ///
-/// When there is no time in the profile, the sum exceeds 2^64 ns, or `out` cannot be
-/// written.
+/// If the profile has no time, the sum exceeds 2^64 ns, or `out` cannot be written.
 pub fn write(profile: &Profile, out: impl Write) -> Result<(), ExportError> {
     let folded = fold(profile)?;
     let mut options = Options::default();
@@ -24,9 +23,8 @@ pub fn write(profile: &Profile, out: impl Write) -> Result<(), ExportError> {
     options.count_name = "ns".to_owned();
     options.name_type = "Operation:".to_owned();
     options.deterministic = true;
-    // Sorting lines as texts, as `from_lines` does, would tear an operation from
-    // what is inside it: `a b` comes before `a;c`. In this mode it takes them as
-    // they are, the last first.
+    // `from_lines` would sort the lines as texts and separate an operation from the frames inside
+    // it: `a b` sorts before `a;c`. In this mode it takes the lines as they are, the last first.
     options.flame_chart = true;
     let lines: Vec<String> = folded.lines().rev().collect();
     let mut out = BufWriter::new(out);

@@ -1,4 +1,4 @@
-//! A profile as folded stacks: call paths with the time that is their own.
+//! Folds a profile into stacks: call paths with their own time.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,20 +10,18 @@ use super::tracks::{By, Step, end_ns, tracks, walk};
 use super::{ExportError, sum, whole};
 use crate::page::is_obeyed;
 
-/// Frames of a path that is made from a timeline; the time of deeper calls
-/// counts for the last. Paths repeat their beginnings, so that their length
-/// grows with the square of the depth; Linux's `perf` stops at 127.
+/// Most frames of a path from a timeline; deeper calls count for the last frame. Paths repeat their
+/// prefixes, so their total length grows with the square of the depth; Linux's `perf` stops at 127.
 const MOST_FRAMES: usize = 128;
 
-/// Characters of a frame's name; paths repeat them.
+/// Longest frame name, characters; paths repeat names.
 const MOST_CHARACTERS: usize = 200;
 
-/// What is between the frames of a path: below every character of a frame, so
-/// that the order of paths is that of their frames and what is inside an
-/// operation stands directly behind it.
+/// Separator between the frames of a path. It sorts below every character of a frame, so that paths
+/// sort by their frames, and the frames inside an operation directly follow it.
 const SEPARATOR: char = '\n';
 
-/// Own time in ns by path, in the order of the frames; a path of no time is left out.
+/// Own time in ns by path, in the order of the frames; paths without time are omitted.
 #[derive(Default)]
 struct Paths(BTreeMap<String, u64>);
 
@@ -49,7 +47,7 @@ impl Folded {
     }
 }
 
-/// What the paths were made from.
+/// The source of the paths.
 #[derive(Clone, Copy)]
 pub(super) enum Source {
     Stacks,
@@ -77,7 +75,7 @@ impl fmt::Display for Source {
 ///
 /// # Errors
 ///
-/// [`ExportError::Empty`] where no path has a time, [`ExportError::TooLong`].
+/// [`ExportError::Empty`] if no path has a time, [`ExportError::TooLong`].
 pub(super) fn fold(profile: &Profile) -> Result<Folded, ExportError> {
     let timeline = profile.timeline.as_ref();
     let timeline = timeline.filter(|timeline| !timeline.events.is_empty());
@@ -134,7 +132,7 @@ fn of_timeline(profile: &Profile, timeline: &Timeline) -> Result<Paths, ExportEr
     let mut paths = Paths::default();
     for track in tracks(timeline, By::Thread) {
         let mut path = String::new();
-        // Of each open call: the path's length without it, the time inside it.
+        // Per open call: the length of the path around it, and the time inside it.
         let mut open: Vec<(usize, u64)> = Vec::new();
         walk(timeline, &track, |step| match step {
             Step::Open(event) => {
@@ -155,7 +153,7 @@ fn of_timeline(profile: &Profile, timeline: &Timeline) -> Result<Paths, ExportEr
                 let (outside, inside) = open
                     .pop()
                     .expect("a walk closes what it opened, the last first");
-                // Calls inside another one do not overlap, so there is no more of them.
+                // Calls inside another call do not overlap, so their sum cannot exceed it.
                 paths.add(&path, end_ns(event) - event.start_ns - inside)?;
                 path.truncate(outside);
                 Ok(())
@@ -181,18 +179,17 @@ fn of_operations(profile: &Profile) -> Result<Paths, ExportError> {
     Ok(paths)
 }
 
-/// An operation's time and what its parts have of it, ns.
+/// An operation's time and how its phases share it, ns.
 pub(super) struct Shares<'a> {
-    /// What no part has.
+    /// Time of no phase.
     pub(super) own: u64,
-    /// Name and share of each part.
+    /// Name and time of each phase.
     pub(super) parts: Vec<(&'a str, u64)>,
 }
 
-/// Shares an operation's time among the parts of its calls. The parts were
-/// measured in calls of their own, so they share the time of the others
-/// as their means tell: all of it, where together they take longer (each was
-/// waited for). The shares and the rest add up to the time.
+/// Divides an operation's time among the phases of its calls. The phases were measured in separate
+/// calls, so they divide the time by their means: all of it if they add up to more (each was waited
+/// for). The phases and the rest add up to the time.
 pub(super) fn shares(operation: &Operation) -> Result<Shares<'_>, ExportError> {
     let mut total = 0;
     for run in &operation.runs {
@@ -216,7 +213,7 @@ pub(super) fn shares(operation: &Operation) -> Result<Shares<'_>, ExportError> {
     Ok(Shares { own: left, parts })
 }
 
-/// The mean time of each part that was measured, ns.
+/// The mean time of each measured phase, ns.
 fn means(operation: &Operation) -> BTreeMap<&str, f64> {
     let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for (name, times) in operation.runs.iter().flat_map(|run| &run.phases_ns) {
@@ -230,10 +227,9 @@ fn means(operation: &Operation) -> BTreeMap<&str, f64> {
         .collect()
 }
 
-/// A name as a frame: `;` would begin another, a line break end the line, and a
-/// number behind a space at its end would be read as a weight. Control
-/// characters, marks that turn the direction of writing, and what XML has no
-/// characters for are replaced.
+/// A name as a frame: `;` would begin another frame, a line break would end the line, and a number
+/// after a final space would be read as a weight. Control characters, bidirectional marks, and
+/// characters that XML cannot contain are replaced.
 fn frame(name: &str) -> String {
     let cleared = |c: char| match c {
         ';' => ':',
@@ -305,7 +301,7 @@ mod tests {
         let short = operation(&[100.0; 2], &[("kernel", &[30.0]), ("upload", &[50.0; 2])]);
         let Shares { own, parts } = shares(&short).expect("few");
         assert_eq!((own, parts), (40, vec![("kernel", 60), ("upload", 100)]));
-        // Waited for one by one they take longer than the call as a whole.
+        // The phases, waited for one by one, take longer than the complete call.
         let long = operation(&[100.0], &[("kernel", &[300.0]), ("upload", &[100.0])]);
         let Shares { own, parts } = shares(&long).expect("few");
         assert_eq!((own, parts), (0, vec![("kernel", 75), ("upload", 25)]));

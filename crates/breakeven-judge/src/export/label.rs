@@ -1,14 +1,14 @@
-//! What devices and operations are called in an export.
+//! Labels of devices and operations in an export.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use breakeven_profile::profile::{Device, Operation, Profile};
 
-/// What a label depends on beside the thing itself, looked up once.
+/// What labels depend on, looked up once.
 pub(super) struct Labels<'a> {
     profile: &'a Profile,
-    /// Names on devices of which there are operations of several sizes.
+    /// Pairs of name and device with operations of several sizes.
     sized: HashSet<(&'a str, &'a str)>,
 }
 
@@ -24,13 +24,12 @@ impl<'a> Labels<'a> {
         Self { profile, sized }
     }
 
-    /// The id of a device; a GPU that is a program on the CPU is always named so.
+    /// The label of a device; a software GPU is always marked.
     pub(super) fn device(&self, id: &str) -> String {
         self.profile.device_label(id)
     }
 
-    /// An operation's name, with its size where there are several of that name
-    /// on that device.
+    /// An operation's name, with its size if the device has several sizes of that name.
     pub(super) fn operation(&self, operation: &Operation) -> String {
         let name = (operation.name.as_str(), operation.device.as_str());
         match operation.size.filter(|_| self.sized.contains(&name)) {
@@ -39,7 +38,7 @@ impl<'a> Labels<'a> {
         }
     }
 
-    /// A call of a timeline, with its device where that is not the CPU.
+    /// A call of a timeline, with its device if that is not the CPU.
     pub(super) fn call<'n>(&self, name: &'n str, device: Option<&str>) -> Cow<'n, str> {
         match device.filter(|id| Device::of(id) != Device::Cpu) {
             Some(id) => Cow::Owned(format!("{name} on {}", self.device(id))),

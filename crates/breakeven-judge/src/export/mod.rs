@@ -1,6 +1,6 @@
-//! Profiles in the formats of other tools, one format per file. Each takes the
-//! most exact source that the profile has: its timeline, its stacks, or the
-//! samples of its operations, and says in the output which it was.
+//! Writes profiles in the formats of other tools, one format per file. Each uses the most exact
+//! source in the profile: its timeline, its stacks, or the samples of its operations, and names the
+//! source in the output.
 //!
 //! | module | read by | from |
 //! |---|---|---|
@@ -44,21 +44,21 @@ pub use placed::{PlacedCall, PlacedTrack, placed};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
-    /// There is no time in the profile, or all are zero where weights are needed.
+    /// The profile has no time, or all times are zero and weights are needed.
     #[error(
         "the profile holds no times to export: no samples, stacks or timeline; measure again and \
          see `breakeven show` for what failed"
     )]
     Empty,
-    /// The sum is past what readers can count.
+    /// The sum exceeds what readers can count.
     #[error("the times add up to more than 2^64 ns (584 years); correct the profile")]
     TooLong,
-    /// The writer refused.
+    /// Writing failed.
     #[error("cannot be written")]
     Io(#[from] io::Error),
 }
 
-/// A time as readers count it, in whole nanoseconds.
+/// A time in whole nanoseconds, as readers count it.
 #[expect(
     clippy::cast_sign_loss,
     reason = "a time is not negative; casts saturate"

@@ -1,4 +1,4 @@
-//! A timeline's calls where a viewer draws them: on tracks, each at its depth.
+//! Places a timeline's calls for a viewer: on tracks, each at its depth.
 
 use breakeven_profile::profile::Timeline;
 
@@ -8,7 +8,7 @@ use super::tracks::{By, Step, tracks, walk};
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
 pub struct PlacedTrack {
-    /// The thread's name; for calls that overlap others also the number of their track.
+    /// The thread's name, with the track's number for calls that overlap others.
     pub name: String,
     /// The device's id.
     pub device: String,
@@ -21,7 +21,7 @@ pub struct PlacedTrack {
 pub struct PlacedCall {
     /// Index into the timeline's events.
     pub event: usize,
-    /// How many calls are around it.
+    /// Number of calls around it.
     pub depth: usize,
 }
 
@@ -32,7 +32,7 @@ pub fn placed(timeline: &Timeline) -> Vec<PlacedTrack> {
         let (mut depth, mut calls) = (0, Vec::new());
         let walked: Result<(), std::convert::Infallible> = walk(timeline, &track, |step| {
             match step {
-                // They are opened in the order in which the track has them.
+                // Calls are opened in the track's order.
                 Step::Open(_) => {
                     let placed = events.next().map(|event| PlacedCall { event, depth });
                     calls.extend(placed);

@@ -21,14 +21,12 @@ const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 /// The unit of every value.
 const UNIT: &str = "nanoseconds";
 
-/// Writes the profile for speedscope; times in ns. Calls of a thread that
-/// overlap without one being inside the other are in profiles of their own,
-/// named `… (overlapping 1)`.
+/// Writes the profile for speedscope; times in ns. Calls of a thread that overlap without nesting
+/// go into separate profiles, named `… (overlapping 1)`.
 ///
 /// # Errors
 ///
-/// When there is no time in the profile, the sum exceeds 2^64 ns, or `out` cannot be
-/// written.
+/// If the profile has no time, the sum exceeds 2^64 ns, or `out` cannot be written.
 pub fn write(profile: &Profile, out: impl Write) -> Result<(), ExportError> {
     let timeline = profile.timeline.as_ref();
     let timeline = timeline.filter(|timeline| !timeline.events.is_empty());
@@ -88,7 +86,7 @@ struct Frame {
     name: String,
 }
 
-/// Frames by name, each once.
+/// Frames by name, without duplicates.
 #[derive(Default)]
 struct Frames {
     list: Vec<Frame>,
@@ -96,7 +94,7 @@ struct Frames {
 }
 
 impl Frames {
-    /// The number of a frame, which is new where it has none yet.
+    /// The number of a frame; assigns one if it is new.
     fn number(&mut self, name: &str) -> usize {
         if let Some(number) = self.numbers.get(name) {
             return *number;
@@ -122,7 +120,7 @@ enum Sheet<'a> {
     Sampled(Sampled),
 }
 
-/// Calls as they began and ended.
+/// Calls, as begin and end events.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Evented<'a> {
@@ -154,7 +152,7 @@ fn evented<'a>(
     })
 }
 
-/// The events of a track, made while they are written.
+/// The events of a track, generated while they are written.
 struct Events<'a> {
     labels: &'a Labels<'a>,
     timeline: &'a Timeline,
@@ -197,7 +195,7 @@ struct Sampled {
     weights: Vec<u64>,
 }
 
-/// The paths with a time; `None` where there are none.
+/// The paths with a time; `None` if there are none.
 fn sampled(
     name: &'static str,
     paths: Vec<(Vec<usize>, u64)>,

@@ -1,9 +1,8 @@
-//! A timeline's calls on tracks on which each lies inside the one before it or
-//! after it, as every viewer needs them.
+//! Distributes a timeline's calls over tracks on which calls are properly nested, as every viewer
+//! requires.
 //!
-//! Calls of one thread can overlap without one being inside the other:
-//! asynchronous functions do. Such a call gets a lane of its own beside the
-//! thread's first. No time is changed, and none is lost.
+//! Calls of one thread can overlap without nesting: asynchronous functions do. Such a call gets an
+//! extra lane of the thread. No time is changed, and no call is lost.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -12,27 +11,27 @@ use breakeven_profile::profile::{Device, Timeline, TimelineEvent};
 
 /// Calls that are properly nested, in the order in which they began.
 pub(super) struct Track<'a> {
-    /// The device's id; empty where tracks are of threads alone.
+    /// The device's id; empty if tracks are per thread only.
     pub(super) device: &'a str,
     /// Index into the timeline's threads, which may have no such entry.
     pub(super) thread: u64,
     /// 0 for the thread's first lane.
     pub(super) lane: usize,
-    /// Indices of the events; one that encloses others comes before them.
+    /// Indices of the events; an outer event comes before those inside it.
     pub(super) calls: Vec<usize>,
 }
 
-/// What tells tracks apart.
+/// What has a track of its own.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum By {
-    /// Threads: a call's parent may be on another device.
+    /// One track per thread: a call's parent may be on another device.
     Thread,
-    /// Devices, and the threads that used them.
+    /// One track per device and thread that used it.
     DeviceAndThread,
 }
 
 impl Track<'_> {
-    /// The thread's name; for a further lane also its number.
+    /// The thread's name; on further lanes with the lane's number.
     pub(super) fn name(&self, timeline: &Timeline) -> String {
         let index = usize::try_from(self.thread).ok();
         let name = index.and_then(|index| timeline.threads.get(index));
@@ -85,19 +84,18 @@ pub(super) fn tracks(timeline: &Timeline, by: By) -> Vec<Track<'_>> {
     tracks
 }
 
-/// When a call was over, ns.
+/// When a call ended, ns.
 pub(super) fn end_ns(event: &TimelineEvent) -> u64 {
     event.start_ns.saturating_add(event.duration_ns)
 }
 
-/// A call of a track that begins or ends.
+/// Beginning or end of a call on a track.
 pub(super) enum Step<'a> {
     Open(&'a TimelineEvent),
     Close(&'a TimelineEvent),
 }
 
-/// Goes through the calls of a track in the order of time, each closed before
-/// the one around it.
+/// Visits the calls of a track in the order of time; each ends before the one around it.
 pub(super) fn walk<'a, E>(
     timeline: &'a Timeline,
     track: &Track<'_>,
@@ -122,15 +120,15 @@ pub(super) fn walk<'a, E>(
 #[derive(Default)]
 struct Lanes {
     ends: Vec<Vec<u64>>,
-    /// (end of the innermost open call, lane), for every lane that has one.
+    /// (end of the innermost open call, lane), for every lane with an open call.
     open: BTreeSet<(u64, usize)>,
     idle: BTreeSet<usize>,
 }
 
 impl Lanes {
-    /// The lane for a call that begins no earlier than those before it: the
-    /// first if it fits there, else that of the shortest call around it, else a
-    /// free one. Logarithmic in the number of lanes.
+    /// The lane for a call that begins no earlier than those before it: the first if it fits there,
+    /// else that of the shortest call around it, else a free one. Logarithmic in the number of
+    /// lanes.
     fn place(&mut self, start: u64, end: u64) -> usize {
         self.close(start);
         let first_ends = self.ends.first().map(|ends| ends.last().copied());
@@ -156,7 +154,7 @@ impl Lanes {
         lane
     }
 
-    /// Closes the calls that are over at `now`.
+    /// Closes the calls that ended by `now`.
     fn close(&mut self, now: u64) {
         while let Some(&(end, lane)) = self.open.first().filter(|(end, _)| *end <= now) {
             self.open.remove(&(end, lane));
@@ -174,7 +172,7 @@ impl Lanes {
 mod tests {
     use super::*;
 
-    /// The lanes of calls from and to.
+    /// The lanes of the calls with these beginnings and ends.
     fn lanes(calls: &[(u64, u64)]) -> Vec<usize> {
         let mut lanes = Lanes::default();
         let place = |&(start, end): &(u64, u64)| lanes.place(start, end);
@@ -189,7 +187,7 @@ mod tests {
     #[test]
     fn a_call_that_outlives_the_one_around_it_gets_another_lane() {
         assert_eq!(lanes(&[(0, 10), (5, 15), (6, 9)]), [0, 1, 0]);
-        // What is inside the second only, is on its lane; a free lane is used again.
+        // A call that only fits inside the second is on its lane; a free lane is reused.
         assert_eq!(lanes(&[(0, 10), (5, 15), (11, 14), (14, 16)]), [0, 1, 0, 0]);
         assert_eq!(
             lanes(&[(0, 10), (5, 15), (8, 12), (20, 30), (25, 35)]),

@@ -1,5 +1,5 @@
-//! The main table: a block per operation, a line per device, and under a GPU a line per
-//! part of a call.
+//! The main table: a block per operation, a line per device, and under a GPU a line per phase of a
+//! call.
 
 use breakeven_profile::profile::{CountedEnergy, Operation, Profile};
 use breakeven_profile::stats::Summary;
@@ -12,8 +12,8 @@ use crate::page::{Column, Page, Row, Table, Text, Tone};
 use crate::roofline::Roofline;
 use crate::winner::median;
 
-/// Heads of the figures, and how much each is wanted where room is short: of a program
-/// that was recorded, and of a benchmark.
+/// Heads of the figures with their priority in narrow terminals: of a recorded program, and of a
+/// benchmark.
 const COLUMNS: [(&str, u8, u8); 18] = [
     ("calls", 90, 2),
     ("total", 95, 1),
@@ -39,7 +39,7 @@ const COLUMNS: [(&str, u8, u8); 18] = [
 #[derive(Default)]
 struct Figures<'r> {
     summary: Option<&'r Summary>,
-    /// The operation where the line is of whole calls.
+    /// The operation, if the line is about complete calls.
     whole: Option<&'r Judged>,
     rates: Roofline,
 }
@@ -79,7 +79,7 @@ impl Figures<'_> {
 }
 
 impl Overview {
-    /// Adds the table of the operations of `profile`, which this is of.
+    /// Adds the table of the operations of `profile`, which `self` was computed from.
     pub fn add_to(&self, page: &mut Page, profile: &Profile) {
         let rows = &self.rows;
         if rows.is_empty() {
@@ -111,7 +111,7 @@ impl Overview {
     }
 }
 
-/// What counted the energy of calls, and what of it is drawn anyway; `None` without energy.
+/// Which counters measured the energy of calls, and the idle power in it; `None` without energy.
 fn counters(profile: &Profile) -> Option<String> {
     let energies = profile.operations.iter().filter_map(Operation::energy);
     let mut all = Vec::<(String, Vec<f64>)>::new();
@@ -139,7 +139,7 @@ fn counters(profile: &Profile) -> Option<String> {
     let each: Vec<String> = each.collect();
     (!each.is_empty()).then(|| {
         let each = each.join("; ");
-        format!("J/call by all counters that tell, idle power included: {each}")
+        format!("J/call by all available counters, idle power included: {each}")
     })
 }
 
@@ -165,7 +165,7 @@ fn lines(profile: &Profile, row: &Judged, of_program: bool) -> Vec<Row> {
         notes: Vec::new(),
     };
     let mut lines = Vec::new();
-    // On a GPU the rates are those of its kernel, a few lines below.
+    // On a GPU these are the kernel's rates, printed a few lines below.
     let kernel = row.phases.iter().any(|(phase, _)| phase == "kernel");
     let figures = Figures {
         summary: row.summary.as_ref(),
@@ -179,7 +179,7 @@ fn lines(profile: &Profile, row: &Judged, of_program: bool) -> Vec<Row> {
     let mut first = line(profile.device_label(&row.device).into(), figures);
     if let Some(recorded) = row.recording_share.filter(|_| row.mostly_recording) {
         let what = format!(
-            "{} of it is the recorder's overhead: left out of the verdicts",
+            "{} of it is the recorder's overhead: excluded from the verdicts",
             share(recorded)
         );
         first.notes.push(Text::new(what, Tone::Warning));

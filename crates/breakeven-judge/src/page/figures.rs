@@ -14,7 +14,7 @@ pub fn joules(joules: f64) -> String {
     unit::joules(joules).replace(' ', "")
 }
 
-/// A figure where there is one; nothing otherwise.
+/// The figure if there is one; otherwise empty.
 pub fn of(value: Option<f64>, text: impl Fn(f64) -> String) -> Text {
     value.map_or_else(String::new, text).into()
 }
@@ -49,7 +49,7 @@ pub fn share(fraction: f64) -> String {
     }
 }
 
-/// A rate in units of 10^9 with its share of the peak: `12.3 35%`.
+/// A rate in units of 10^9 with its fraction of the peak: `12.3 35%`.
 pub fn giga(rate: Option<f64>, of_peak: Option<f64>) -> String {
     let Some(rate) = rate else {
         return String::new();
@@ -66,7 +66,7 @@ pub fn giga(rate: Option<f64>, of_peak: Option<f64>) -> String {
     }
 }
 
-/// How many times as much, in three digits: `7.27`, `11.9`, `1 234`.
+/// A factor with three digits: `7.27`, `11.9`, `1 234`.
 pub fn times(ratio: f64) -> String {
     match ratio {
         r if r < 9.95 => format!("{r:.2}"),

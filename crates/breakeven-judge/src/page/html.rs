@@ -1,16 +1,16 @@
-//! A page as a part of an HTML document.
+//! Renders a page as a fragment of an HTML document.
 
 use std::io::{self, Write};
 
 use super::{Block, Item, MOST_ITEMS, MOST_ROWS, Page, Table, Text, Tone, is_obeyed};
 
-/// Most characters of a text and of a cell; what is longer is cut.
+/// Longest text or cell, characters; longer ones are cut.
 const MOST_TEXT: usize = 400;
 const MOST_CELL: usize = 120;
 
 impl Page {
-    /// Writes the page as HTML, every text escaped: headings are `h3`, a tone is the
-    /// class of its text. Long lists and tables are cut, with a count of the rest.
+    /// Writes the page as HTML with every text escaped: headings are `h3`, a tone is the class of
+    /// its text. Long lists and tables are cut, and the rest is counted.
     pub fn html(&self, out: &mut dyn Write) -> io::Result<()> {
         for block in &self.blocks {
             match block {
@@ -32,9 +32,8 @@ impl Page {
     }
 }
 
-/// Untrusted text for people, at most `most` characters of it. A character that would be
-/// obeyed and not be seen (control characters, marks of the direction of writing) is
-/// shown as its escape, `\u{202e}`.
+/// Untrusted text for readers, at most `most` characters of it. Invisible characters that have an
+/// effect (control characters, bidirectional marks) are shown as escapes, `\u{202e}`.
 pub fn shown(text: &str, most: usize) -> String {
     let mut shown = String::new();
     for (index, c) in text.chars().enumerate() {
@@ -50,8 +49,7 @@ pub fn shown(text: &str, most: usize) -> String {
     shown
 }
 
-/// [`shown`] with what HTML would read as markup escaped, for text and for attributes in
-/// quotes.
+/// [`shown`] with HTML's special characters escaped, for text and for quoted attributes.
 pub fn html(text: &str, most: usize) -> String {
     let mut escaped = String::new();
     for c in shown(text, most).chars() {
@@ -67,7 +65,7 @@ pub fn html(text: &str, most: usize) -> String {
     escaped
 }
 
-/// A text in its tone. `bdi` keeps the direction of its writing to itself.
+/// A text in its tone. `bdi` isolates its writing direction.
 fn said(text: &Text, most: usize) -> String {
     let escaped = html(&text.text, most);
     match text.tone {

@@ -1,16 +1,16 @@
-//! A page for a report or the summary of a CI job.
+//! Renders a page for a report or the summary of a CI job.
 
 use std::io::{self, Write};
 
 use super::{Block, Item, MOST_ITEMS, MOST_ROWS, Page, Table, Text, Tone};
 
-/// Most characters of a text and of a cell, before escaping.
+/// Longest text or cell before escaping, characters.
 const MOST_TEXT: usize = 400;
 const MOST_CELL: usize = 120;
 
 impl Page {
-    /// Writes the page as Markdown, every text escaped. Long lists and tables are cut,
-    /// with a count of the rest.
+    /// Writes the page as Markdown with every text escaped. Long lists and tables are cut, and the
+    /// rest is counted.
     pub fn markdown(&self, out: &mut dyn Write) -> io::Result<()> {
         for (index, block) in self.blocks.iter().enumerate() {
             if index > 0 {
@@ -114,7 +114,7 @@ fn write_table(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Text escaped so that Markdown shows it as it is, cut to `most` characters.
+/// Text escaped so that Markdown shows it unchanged, cut to `most` characters.
 fn escaped(text: &str, most: usize) -> String {
     let mut escaped = String::new();
     for (index, c) in text.chars().enumerate() {

@@ -1,7 +1,7 @@
-//! What is printed, as data: headings, texts, facts, lists and tables. A command
-//! builds one [`Page`]; [`Page::text`] lays it out for a terminal of any width,
-//! [`Page::markdown`] for a report, [`Page::html`] for a browser. Texts may come from
-//! untrusted files: control characters and markup in them are removed or escaped here.
+//! Printed output as data: headings, texts, facts, lists and tables. A command builds one [`Page`];
+//! [`Page::text`] lays it out for a terminal of any width, [`Page::markdown`] for a report,
+//! [`Page::html`] for a browser. Texts may come from untrusted files: control characters and markup
+//! in them are removed or escaped here.
 
 pub mod figures;
 mod html;
@@ -71,7 +71,7 @@ impl<T: Into<String>> From<T> for Text {
 #[derive(Debug, Clone, Default, PartialEq)]
 #[must_use]
 pub struct Item {
-    /// The head, in pieces of different tones.
+    /// The head, in segments of different tones.
     pub head: Vec<Text>,
     /// The facts below it: a label and a text each.
     pub facts: Vec<(String, Text)>,

@@ -1,4 +1,4 @@
-//! Tables: which columns fit, and how wide each is.
+//! Lays out tables: which columns fit, and how wide each is.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -42,7 +42,7 @@ impl Column {
         }
     }
 
-    /// A column of words of any length, which are broken into lines.
+    /// A column of words of any length, which wraps.
     pub fn words(head: impl Into<String>, weight: u8) -> Self {
         Self {
             words: true,
@@ -76,11 +76,10 @@ impl Row {
 /// Columns between two cells.
 pub(super) const GAP: usize = 2;
 
-/// Most columns for names while other columns need the room; a longer name gets a line
-/// of its own.
+/// Widest column of names while other columns need the room; a longer name gets a line of its own.
 const MOST_NAME: usize = 26;
 
-/// Columns for words while other columns need the room, and their least width.
+/// Preferred and smallest width of a column of words.
 const MOST_WORDS: usize = 30;
 const LEAST: usize = 6;
 
@@ -109,7 +108,7 @@ impl Table {
         column > 0 && self.columns[column].words
     }
 
-    /// What fits into `width`.
+    /// The columns that fit into `width`.
     pub(super) fn layout(&self, width: usize) -> Layout {
         let natural = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
@@ -139,8 +138,8 @@ impl Table {
             let (column, _) = columns.remove(lightest);
             left_out.push(self.columns[column].head.clone());
         }
-        // Words have what is left, then the names; where it is too little, the names give
-        // way, then the words.
+        // Columns of words get the remaining width, then the names; if it is too little, the names
+        // shrink first, then the words.
         let needed = needed(&columns);
         let (mut spare, mut lacking) = (width.saturating_sub(needed), needed.saturating_sub(width));
         for place in (0..columns.len()).rev() {

@@ -1,4 +1,4 @@
-//! A page for a terminal: no line is wider than it, and no text is cut.
+//! Renders a page for a terminal: no line exceeds its width, and no text is cut.
 
 use std::io::{self, Write};
 
@@ -85,13 +85,13 @@ impl Terminal<'_> {
         format!("{style}{text}{style:#}")
     }
 
-    /// A text in lines, with `first` before the first line and `rest` before the others.
+    /// A text in lines, with `first` before the first line and `rest` before the following ones.
     fn paragraph(&mut self, text: &Text, first: &str, rest: &str) -> io::Result<()> {
         let room = self.width.saturating_sub(first.width().max(rest.width()));
         self.lines(text, room, first, rest)
     }
 
-    /// As [`Terminal::paragraph`], where `room` columns are left for the text.
+    /// Like [`Terminal::paragraph`], with `room` columns for the text.
     fn lines(&mut self, text: &Text, room: usize, first: &str, rest: &str) -> io::Result<()> {
         for (index, line) in wrapped(&clean(&text.text), room).iter().enumerate() {
             let before = if index == 0 { first } else { rest };
@@ -194,7 +194,7 @@ impl Terminal<'_> {
             self.paragraph(&name, "", INDENT)?;
         }
         for index in 0..lines.iter().map(Vec::len).max().unwrap_or(0) {
-            // Spaces are held back: no line ends in them.
+            // Spaces are held back, so that no line ends in them.
             let (mut line, mut spaces) = (String::new(), 0);
             for (&(column, wide), lines) in columns.iter().zip(&lines) {
                 let text = lines.get(index).map_or("", String::as_str);
@@ -217,8 +217,7 @@ impl Terminal<'_> {
     }
 }
 
-/// Untrusted text without control characters and without marks that change the
-/// direction of writing.
+/// Untrusted text without control characters and bidirectional marks.
 pub fn clean(text: &str) -> String {
     text.replace(is_obeyed, "\u{fffd}")
 }
@@ -251,7 +250,7 @@ const UNITS: [&str; 13] = [
     "%", "ps", "ns", "µs", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "TiB",
 ];
 
-/// A word in pieces of at most `width` columns.
+/// A word, cut into segments of at most `width` columns.
 fn pieces(word: &str, width: usize) -> Vec<String> {
     let mut pieces = vec![String::new()];
     for c in word.chars() {
@@ -265,8 +264,7 @@ fn pieces(word: &str, width: usize) -> Vec<String> {
     pieces
 }
 
-/// Breaks a text into lines of at most `width` columns, at spaces; a longer word is
-/// broken inside.
+/// Wraps a text into lines of at most `width` columns, at spaces; a longer word is broken inside.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = vec![String::new()];

@@ -48,17 +48,16 @@ fn summaries() {
     let quick = profile(vec![operation("f", "cpu", vec![1_000.0; 3])]);
     assert_snapshot!(
         summary(&quick),
-        @"No advice: 8 rules looked at 1 operation, and none applied."
+        @"No advice: 8 rules examined 1 operation, and none applied."
     );
     assert_snapshot!(summary(&benchmark(quick)), @r"
-    No advice: 8 rules looked at 1 operation, and none applied.
-    The samples are iterations of a benchmark: shares are of the measured time, and
-    batching or caching the iterations is not advised.
+    No advice: 8 rules examined 1 operation, and none applied.
+    The samples are iterations of a benchmark: fractions are of the measured time, and batching or caching the iterations is not advised.
     ");
     let unmarked = profile(vec![operation("f", "cpu", vec![1_000.0; 300])]);
     assert_snapshot!(summary(&unmarked), @r"
-    None of this can be estimated from the profile (300 µs in all).
-    The file does not tell whether its samples are calls of a program or iterations
+    The profile has no data from which to estimate the gain.
+    The file does not say whether its samples are calls of a program or iterations
     of a benchmark; for a benchmark, ignore BATCHING and CACHING.
     ");
 }

@@ -159,7 +159,7 @@ fn three_runs_a_side_call_nothing_unless_the_noise_is_known() {
     assert_eq!(found.operations[0].change_type, ChangeType::Inconclusive);
     assert_eq!(
         found.warnings[0].to_string(),
-        "the history does not tell the noise of f on cpu"
+        "the history does not cover the noise of f on cpu"
     );
 }
 

@@ -57,14 +57,14 @@ fn few_runs_and_few_samples() {
     assert_eq!(
         of_operation(operation("f", &[1_000_000])),
         [
-            "one run on the current side of f on cpu: how much runs differ is not known; \
+            "too few runs to estimate the noise: one run on the current side of f on cpu; \
              make 5 runs, or give earlier profiles as the history"
         ]
     );
     assert_eq!(
         of_operation(operation("f", &noisy(1e6, 0.01)[..3])),
         [
-            "only 3 runs on the current side of f on cpu: how much runs differ is not known; \
+            "too few runs to estimate the noise: 3 runs on the current side of f on cpu; \
              make 5 runs, or give earlier profiles as the history"
         ]
     );
@@ -72,7 +72,7 @@ fn few_runs_and_few_samples() {
     few.runs[2].samples_ns.truncate(4);
     assert_eq!(
         of_operation(few),
-        ["as few as 4 sample(s) in a run on the current side of f on cpu: 5 or more are better"]
+        ["too few samples: 4 in a run on the current side of f on cpu; measure 5 or more"]
     );
 }
 
@@ -84,8 +84,8 @@ fn many_operations_are_counted() {
     assert_eq!(
         found,
         [
-            "one run on the baseline and the current side of a on cpu; b on cpu; c on cpu and 2 \
-             more: how much runs differ is not known; make 5 runs, or give earlier profiles as \
+            "too few runs to estimate the noise: one run on the baseline and the current side of \
+             a on cpu; b on cpu; c on cpu and 2 more; make 5 runs, or give earlier profiles as \
              the history"
         ]
     );
@@ -239,7 +239,7 @@ fn an_interrupted_profile() {
     };
     assert_eq!(
         texts(&cut_short, &profile([fine()])),
-        ["measuring the baseline was interrupted: it lacks some of what was requested"]
+        ["measuring the baseline was interrupted: some of the requested measurements are missing"]
     );
 }
 

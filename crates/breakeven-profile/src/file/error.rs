@@ -1,21 +1,21 @@
-//! What can be wrong with a profile file, in one line with its place.
+//! Errors of profile files, in one line with the place.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::error::Category;
 
-/// The kind of thing that is wrong with a profile file.
+/// The kind of error of a profile file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FileErrorKind {
-    /// The operating system refused: no such file, no permission.
+    /// The operating system refused: no such file, or no permission.
     Io,
     /// There is no space left for it.
     Full,
-    /// There is nothing in the file.
+    /// The file is empty.
     Empty,
-    /// The file is something else than a profile.
+    /// The file is not a profile.
     NotAProfile,
     /// The version of the format is missing, or this build does not know it.
     Version,
@@ -23,7 +23,7 @@ pub enum FileErrorKind {
     Truncated,
     /// The text is not JSON.
     Syntax,
-    /// A value is of the wrong type, out of range, missing or there twice.
+    /// A value has the wrong type, is out of range, missing or duplicated.
     Value,
 }
 
@@ -62,7 +62,7 @@ impl FileError {
         Self::new(kind, format!("{action}: {reason}"))
     }
 
-    /// What the JSON parser found, with its line and with its place in the document, empty for
+    /// An error of the JSON parser, with its line and its place in the document, which is empty for
     /// the document itself.
     pub fn json(error: &serde_json::Error, place: &str) -> Self {
         let (kind, message) = match error.classify() {
@@ -125,8 +125,8 @@ impl FileError {
         self.position.map(|(line, _)| line)
     }
 
-    /// The byte of the line at which reading stopped, from 1: that of the wrong
-    /// value or just behind it; 0 where the line is still empty.
+    /// The byte of the line at which reading stopped, from 1: at the wrong value or just after it;
+    /// 0 if the line is still empty.
     pub fn column(&self) -> Option<usize> {
         self.position.map(|(_, column)| column)
     }
@@ -157,7 +157,7 @@ impl FileError {
     }
 }
 
-/// serde_json's words, where they need another.
+/// Texts of serde_json that need rewording.
 fn syntax(text: &str) -> &str {
     match text {
         "invalid unicode code point" => "a text is not UTF-8; save the file as UTF-8",
@@ -167,7 +167,7 @@ fn syntax(text: &str) -> &str {
     }
 }
 
-/// serde's words for a wrong value of JSON, with JSON's names for Rust's types, and without the
+/// serde's text for an invalid value, with JSON's names instead of Rust's types, and without the
 /// line and column that serde_json appends.
 pub fn in_words(text: &str) -> String {
     let text = bare(text);

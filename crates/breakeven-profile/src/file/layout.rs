@@ -1,5 +1,5 @@
-//! How the JSON is laid out: a line per header field, per field of an operation
-//! and per run, so that a line number leads somewhere; the rest inside its line.
+//! Lays out the JSON: a line per header field, per field of an operation and per run, so that a
+//! line number is useful; deeper values stay within their line.
 
 use std::io;
 

@@ -1,7 +1,7 @@
-//! The profile file: JSON, read as a whole, written in one step.
+//! The profile file: JSON, read completely, written in one step.
 //!
-//! `docs/profile-format.md` describes it field by field. [`read`] and [`write()`]
-//! are the whole of it for most programs:
+//! `docs/profile-format.md` describes it field by field. Most programs only need [`read`] and
+//! [`write()`]:
 //!
 //! ```
 //! use breakeven_profile::file;
@@ -32,7 +32,7 @@ pub use read::{read, read_from};
 pub use target::{TEMPORARY_PREFIX, check_writable};
 pub use write::{replace, write, write_to, write_with};
 
-/// What the field `format` of every profile file says.
+/// Value of the field `format` in every profile file.
 pub const FORMAT: &str = "breakeven-profile";
 
 /// The version of the format that this build writes, and the newest that it reads.

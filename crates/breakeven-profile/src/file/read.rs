@@ -1,4 +1,4 @@
-//! Reading a profile: from a path or any reader.
+//! Reads a profile from a path or any reader.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,15 +12,15 @@ use super::validate::validate;
 use super::{FORMAT, VERSION};
 use crate::profile::Profile;
 
-/// Bytes from which is told whether it is worth reading the rest.
+/// Bytes that must show whether the file is a profile, before the rest is read.
 const HEAD: u64 = 64 * 1024;
 
 /// Reads the profile in the file at `path`.
 ///
 /// # Errors
 ///
-/// When the file cannot be read, is not a profile, is of a newer version of the format,
-/// or holds a wrong value.
+/// If the file cannot be read, is not a profile, is of a newer version of the format, or has an
+/// invalid value.
 pub fn read(path: &Path) -> Result<Profile, FileError> {
     let file = File::open(path)
         .map_err(|reason| FileError::io("cannot be opened", &reason).at_path(path))?;
@@ -38,7 +38,7 @@ pub fn read_from(reader: impl Read, origin: impl AsRef<Path>) -> Result<Profile,
         .map_err(|error| error.at_path(origin.as_ref()))
 }
 
-/// The text of what begins as a profile does: anything else may be without an end.
+/// Reads the text if it begins like a profile; any other input may be endless.
 fn text_of(mut reader: impl Read) -> Result<Vec<u8>, FileError> {
     let mut text = Vec::new();
     let unread = |reason| FileError::io("cannot be read", &reason);
@@ -78,7 +78,7 @@ fn looks_like(text: &[u8]) -> &'static str {
 }
 
 fn profile(text: &[u8]) -> Result<Profile, FileError> {
-    // Its fields may come in any order, so they are looked for before anything else is read.
+    // Fields may come in any order, so format and version are searched first.
     let header = parsed(text);
     let begins = format!("a profile begins {{\"format\": \"{FORMAT}\", \"version\": {VERSION}");
     match &header {
@@ -101,7 +101,7 @@ fn profile(text: &[u8]) -> Result<Profile, FileError> {
         Err(error) if error.kind() == FileErrorKind::Value => {
             return Err(not_a_profile(&format!("{error}; {begins}")));
         }
-        // Other errors are found again, with their place.
+        // Other errors are found again below, with their place.
         _ => {}
     }
     let profile = parsed(text)?;
@@ -118,7 +118,7 @@ fn parsed<'t, T: Deserialize<'t>>(text: &'t [u8]) -> Result<T, FileError> {
         .map_err(|error| FileError::json(&error, &place.borrow()))
 }
 
-/// What says that a document is a profile.
+/// The fields that identify a profile.
 #[derive(Deserialize)]
 struct Header {
     format: String,

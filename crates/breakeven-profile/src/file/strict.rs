@@ -1,4 +1,4 @@
-//! What serde's derive lets pass and a reader of profiles does not.
+//! Checks that serde's derive does not make and a reader of profiles needs.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,16 +12,16 @@ use serde::forward_to_deserialize_any;
 
 use super::error::clipped;
 
-/// The place of an error in the document, built from its end while the error is handed up.
+/// The place of an error in the document, built from its end while the error is returned.
 pub(super) type Place = RefCell<String>;
 
-/// A deserializer that refuses, here and in all that is inside, a list in place of an object,
-/// a name twice in an object, and a misspelt field. It takes `samples_ns` of an operation for
-/// its only run, and records the place of an error.
+/// A deserializer that refuses, at every level, a list instead of an object, a duplicate name in an
+/// object, and a misspelt field. It accepts `samples_ns` of an operation as its only run, and
+/// records the place of an error.
 pub(super) struct Strict<'p, T> {
     inner: T,
     place: &'p Place,
-    /// The struct's name and fields if it is one that is read.
+    /// Name and fields of the struct, if a struct is read.
     object: Option<(&'static str, &'static [&'static str])>,
 }
 
@@ -47,7 +47,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<'_, D> {
             .deserialize_option(Strict::new(visitor, self.place))
     }
 
-    // Of its own: what is ignored may be nested as deep as it likes.
+    // A separate deserializer, because ignored values may be nested to any depth.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
         self.inner.deserialize_ignored_any(visitor)
     }
@@ -70,7 +70,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<'_, D> {
     }
 }
 
-/// Visitor's methods that hand their value on.
+/// Methods of `Visitor` that pass their value on.
 macro_rules! hand_on {
     ($($method:ident($type:ty))*) => {$(
         fn $method<E: Error>(self, value: $type) -> Result<V::Value, E> {
@@ -135,7 +135,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<'_, V> {
     }
 }
 
-/// Reads what is one step further inside.
+/// Reads the next level.
 struct Inside<'p, S> {
     seed: S,
     place: &'p Place,
@@ -222,18 +222,18 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Entries<'_, A> {
     }
 }
 
-/// How alike a field that is unknown and one that is missing are at least if one is the other
-/// with a wrong letter (Jaro and Winkler).
+/// Smallest similarity (Jaro–Winkler) at which an unknown field counts as a misspelling of a
+/// missing one.
 const ALIKE: f64 = 0.9;
 
-/// True of a field of an operation that says what was measured of it. An operation without one
-/// most likely has it under another name.
+/// True for a field that has measurements of an operation. An operation without any most likely has
+/// them under a misspelt name.
 fn is_measured(key: &str) -> bool {
     ["runs", "samples_ns", "failure"].contains(&key)
 }
 
-/// What is wrong with the unknown field that is most likely one of those that are missing:
-/// otherwise a wrong letter would lose what it holds without a word.
+/// Reports the unknown field that is most likely a misspelling of a missing one: otherwise a wrong
+/// letter would silently drop its content.
 fn misspelt(keys: &[String], fields: &[&str], least: f64) -> Option<String> {
     let unknown = keys.iter().filter(|key| !fields.contains(&key.as_str()));
     let missing = fields
@@ -251,7 +251,7 @@ fn misspelt(keys: &[String], fields: &[&str], least: f64) -> Option<String> {
     ))
 }
 
-/// What is wrong with a name that is there twice, of which a map would keep one.
+/// Reports a duplicate name, of which a map would keep only one.
 fn twice(mut keys: Vec<String>) -> Option<String> {
     keys.sort_unstable();
     let pair = keys.windows(2).find(|pair| pair[0] == pair[1])?;

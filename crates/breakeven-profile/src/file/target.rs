@@ -1,4 +1,4 @@
-//! Where a profile goes: a file to replace, or something to write to directly.
+//! The target of a profile: a file to replace, or something to write to directly.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
@@ -11,13 +11,12 @@ use super::error::{FileError, FileErrorKind};
 /// Symbolic links that are followed one after another before it must be a loop; Linux's own limit.
 const MOST_LINKS: usize = 40;
 
-/// Checks whether a profile can be written to `path`, before hours of measuring. Leaves
-/// what is there as it is and nothing new behind.
+/// Checks whether a profile can be written to `path`, before hours of measuring. Changes no file
+/// and leaves none behind.
 ///
 /// # Errors
 ///
-/// When the directory is missing or read-only, or `path` is a directory or may
-/// not be written.
+/// If the directory is missing or read-only, or `path` is a directory or not writable.
 pub fn check_writable(path: &Path) -> Result<(), FileError> {
     let checked = Target::of(path).and_then(|target| match target {
         // Opening a pipe would wait for its reader.
@@ -34,7 +33,7 @@ pub(super) enum Target {
     Replace(Replaced),
 }
 
-/// A file that a new one takes the place of.
+/// A file to replace.
 pub(super) struct Replaced {
     /// The file behind all symbolic links.
     pub(super) path: PathBuf,
@@ -52,7 +51,8 @@ impl Target {
             }
             Ok(metadata) if !metadata.is_file() => return Ok(Self::Direct),
             Ok(metadata) => {
-                // Replacing asks leave of the directory only; the file has a say too.
+                // Replacing only needs permission on the directory; the file's own permission is
+                // checked too.
                 let opened = OpenOptions::new().write(true).open(path);
                 opened.map_err(|reason| FileError::io("cannot be written", &reason))?;
                 Some(metadata.permissions())
@@ -64,7 +64,7 @@ impl Target {
         for _ in 0..MOST_LINKS {
             let directory = directory_of(&path)?;
             if directory.starts_with("/proc") {
-                // A redirected `/dev/stdout`: the file belongs to whoever opened it.
+                // A redirected `/dev/stdout`: the file belongs to the process that opened it.
                 return Ok(Self::Direct);
             }
             match fs::read_link(&path) {
@@ -101,12 +101,12 @@ fn directory_of(path: &Path) -> Result<PathBuf, FileError> {
     })
 }
 
-/// What the names of temporary files begin with, until they are renamed.
+/// Prefix of temporary files, until they are renamed.
 pub const TEMPORARY_PREFIX: &str = ".breakeven-";
 
 impl Replaced {
-    /// A new file beside the target. Its permissions are those that the target
-    /// has, or that any new file gets. Removed when dropped.
+    /// A new file in the target's directory. It gets the target's permissions, or the default ones.
+    /// Removed when dropped.
     pub(super) fn temporary(&self) -> Result<NamedTempFile, FileError> {
         let created = tempfile::Builder::new()
             .prefix(TEMPORARY_PREFIX)

@@ -1,12 +1,12 @@
-//! Times in a file, for serde's `with`: nanoseconds, with a fraction where they have one. Those
-//! without are written as whole numbers, and -0.0 is read as 0.
+//! Times in a file, for serde's `with`: nanoseconds, with a fraction if needed. Integers are
+//! written without one, and -0.0 is read as 0.
 
 use std::collections::BTreeMap;
 
 use serde::de::{Deserialize, Deserializer, Error, Unexpected};
 use serde::ser::{Serialize, Serializer};
 
-/// The greatest time that a file may hold, ns: 292 years.
+/// Longest time in a file, ns: 292 years.
 pub(super) const MAX_NS: f64 = (1_u64 << 63) as f64;
 
 /// True for a time that a file may hold.
@@ -14,7 +14,7 @@ pub(super) fn is_time(ns: f64) -> bool {
     (0.0..=MAX_NS).contains(&ns)
 }
 
-/// A time or several.
+/// One or more times.
 pub(crate) trait Times {
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
     fn drop_sign_of_zero(&mut self);
@@ -87,7 +87,7 @@ pub(crate) fn deserialize<'de, T: Times + Deserialize<'de>, D: Deserializer<'de>
     Ok(times)
 }
 
-/// A time that is kept in whole nanoseconds.
+/// A time in whole nanoseconds.
 #[expect(clippy::cast_sign_loss, reason = "a time is not negative")]
 pub(crate) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let ns = f64::deserialize(deserializer)?;

@@ -1,5 +1,5 @@
-//! What a file cannot hold although JSON could: found after reading, and before writing, so
-//! that what was written can be read.
+//! Checks values that JSON allows and a profile does not. Runs after reading and before writing, so
+//! that every written file can be read.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,16 +10,15 @@ use crate::profile::{
     Activity, Energy, Environment, Evidence, Executions, LoadSample, Operation, Profile, Run,
 };
 
-/// The longest name that a file may hold, bytes: short enough to be a row's head, a frame or a
-/// key wherever the profile goes from here. The names of types that compilers generate reach
-/// some thousands.
+/// Longest name, bytes: short enough for a row's head, a frame or a key in any later tool. Names of
+/// types that compilers generate have some thousands.
 const MAX_NAME: usize = 65_536;
 
-/// A place in the document, or a message. It costs nothing until it is in an error.
+/// A place in the document, or a message, built only for an error.
 type Text<'a> = fmt::Arguments<'a>;
 type Checked = Result<(), FileError>;
 
-/// Finds a value that no file may hold.
+/// Finds a value that is invalid in any file.
 pub(super) fn validate(profile: &Profile) -> Checked {
     environment(&profile.environment)?;
     evidence(&profile.evidence)?;
@@ -223,10 +222,10 @@ fn load_sample(sample: &LoadSample, at: Text<'_>) -> Checked {
     ] {
         let Some(level) = level else { continue };
         let at = format_args!("{at}.{field}");
-        let told = format_args!("the least, the mean and the greatest are not in this order");
+        let told = format_args!("minimum, mean and maximum are not in this order");
         check(level.is_sound(), at, told)?;
         let is_part = level.least >= 0.0 && level.greatest <= 1.0;
-        let told = format_args!("the use is no part of a whole; give numbers from 0 to 1");
+        let told = format_args!("the use is not a fraction; give numbers from 0 to 1");
         check(is_part || !field.ends_with("used"), at, told)?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Writing: streamed into a temporary file, which then takes the target's place.
+//! Writes a profile: streamed into a temporary file, which then replaces the target.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
@@ -17,18 +17,16 @@ use crate::profile::{
 
 /// Writes the profile to the file at `path`.
 ///
-/// A regular file is replaced in one step: a reader sees the old profile or the
-/// new one, and a failure leaves the old one. Its permissions stay, symbolic
-/// links to it stay links. Anything else that is there already (a pipe,
-/// `/dev/stdout`) is written to directly.
+/// A regular file is replaced in one step: a reader sees the old profile or the new one, and a
+/// failure leaves the old one. Permissions and symbolic links to it are preserved. Any other
+/// existing target (a pipe, `/dev/stdout`) is written to directly.
 ///
 /// # Errors
 ///
-/// When the file cannot be written, or the profile holds what no file can: an
-/// operation twice or without name, a number that is not finite, a time past
-/// 2^63 ns.
+/// If the file cannot be written, or the profile has an invalid value: a duplicate or unnamed
+/// operation, a number that is not finite, a time above 2^63 ns.
 pub fn write(profile: &Profile, path: &Path) -> Result<(), FileError> {
-    // Before there is a temporary file: one that no file can hold costs nothing.
+    // Checked before a temporary file exists.
     validate(profile).map_err(|error| error.at_path(path))?;
     replace(path, |file| {
         write_to(profile, file).map_err(|error| error.at_path(path))
@@ -44,9 +42,9 @@ pub fn write_to(profile: &Profile, writer: impl Write) -> Result<(), FileError> 
     write_with(profile, &[(); 0], &(), writer)
 }
 
-/// Writes the profile as [`write_to`] does, and beside it what was computed from it,
-/// which the reader ignores: `figures[i]` as the field `figures` of the operation `i`,
-/// and the fields of `further` after the profile's own.
+/// Writes the profile as [`write_to`] does, with computed figures added, which the reader ignores:
+/// `figures[i]` as the field `figures` of the operation `i`, and the fields of `further` after the
+/// profile's own.
 ///
 /// # Errors
 ///
@@ -68,13 +66,12 @@ pub fn write_with(
         .map_err(|reason| not_written(&reason))
 }
 
-/// Replaces the file at `path`, in the way of [`write()`], with what `fill`
-/// writes through a buffer. What `fill` fails with is returned as it is, and
-/// the old file stays.
+/// Replaces the file at `path` as [`write()`] does, with what `fill` writes through a buffer. An
+/// error of `fill` is returned unchanged, and the old file stays.
 ///
 /// # Errors
 ///
-/// When the file cannot be written, and what `fill` fails with.
+/// If the file cannot be written, and the errors of `fill`.
 pub fn replace<E: From<FileError>>(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
@@ -113,7 +110,7 @@ fn not_written(reason: &io::Error) -> FileError {
     FileError::io("cannot be written", reason)
 }
 
-/// The document: the header, the profile's fields, and further ones.
+/// The document: the header, the profile's fields, and additional fields.
 #[derive(Serialize)]
 struct Document<'a, F, M> {
     format: &'static str,
@@ -143,7 +140,7 @@ struct Document<'a, F, M> {
     further: &'a M,
 }
 
-/// An operation, and what was computed from its samples.
+/// An operation with the figures computed from its samples.
 #[derive(Serialize)]
 struct Measured<'a, F> {
     #[serde(flatten)]

@@ -1,20 +1,19 @@
 //! The CPU and memory limits that control groups put on this process (Linux).
 //!
-//! A limit of any group from the process's own up to the root of the hierarchy
-//! counts, so every level is read and the tightest wins. Version 2
-//! (`cpu.max`, `memory.max`) and version 1 (`cpu.cfs_quota_us`,
-//! `memory.limit_in_bytes`) may be mounted side by side; both are looked at.
-//! Formats: the kernel's `admin-guide/cgroup-v2.rst` and `admin-guide/cgroup-v1`.
+//! Limits of all groups from the process's own up to the root apply, so every level is read and the
+//! tightest limit counts. Version 2 (`cpu.max`, `memory.max`) and version 1 (`cpu.cfs_quota_us`,
+//! `memory.limit_in_bytes`) may be mounted at the same time; both are read. Formats: the kernel's
+//! `admin-guide/cgroup-v2.rst` and `admin-guide/cgroup-v1`.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// A limit, and the file that says so.
+/// A limit, and the file that sets it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limit<T> {
     /// The limit.
     pub value: T,
-    /// The file that says so.
+    /// The file that sets it.
     pub source: PathBuf,
 }
 
@@ -23,12 +22,12 @@ pub struct Limit<T> {
 pub struct Throttled {
     /// Periods of the quota in which some process ran.
     pub periods: u64,
-    /// Those of them in which the quota was used up and all had to wait.
+    /// Periods among them in which the quota was exhausted and all threads had to wait.
     pub throttled: u64,
 }
 
-/// How often the group with this quota was stopped, since it was made. None where its
-/// `cpu.stat` does not tell.
+/// How often the group with this quota was throttled since it was created. None if its `cpu.stat`
+/// does not report it.
 pub fn throttled(quota: &Limit<f64>) -> Option<Throttled> {
     let stat = fs::read_to_string(quota.source.with_file_name("cpu.stat")).ok()?;
     Some(Throttled {
@@ -45,13 +44,13 @@ pub struct Limits {
     pub cpu_cores: Option<Limit<f64>>,
     /// The tightest memory limit, in bytes.
     pub memory_bytes: Option<Limit<u64>>,
-    /// The least that is left under a memory limit, in bytes: the limit less
-    /// what the group holds, page cache that can be dropped not counted.
+    /// Smallest remaining memory under a limit, in bytes: the limit minus the group's use, without
+    /// page cache that can be dropped.
     pub memory_left_bytes: Option<u64>,
 }
 
-/// Reads the limits of this process below `root`, which is `/` but in tests.
-/// What is not there or not readable limits nothing.
+/// Reads the limits of this process below `root`, which is `/` except in tests. Missing or
+/// unreadable files set no limit.
 pub fn limits(root: &Path) -> Limits {
     let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
     let memberships = memberships(&read("proc/self/cgroup"));

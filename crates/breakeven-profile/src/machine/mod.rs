@@ -1,5 +1,5 @@
-//! The machine that this process runs on, as far as the standard library and, on Linux,
-//! `/proc` tell: what every profile says of it without a library that looks further.
+//! The machine that this process runs on, as far as the standard library and, on Linux, `/proc`
+//! report it: the data in every profile that needs no further library.
 
 use std::fs;
 use std::num::NonZero;
@@ -10,8 +10,8 @@ use crate::profile::Cpu;
 
 pub mod cgroup;
 
-/// The processor and the memory below `root`, which is `/` but in tests. Elsewhere than on
-/// Linux it has the cores only.
+/// The processor and the memory below `root`, which is `/` except in tests. On other systems than
+/// Linux only the cores are known.
 pub fn cpu(root: &Path) -> Cpu {
     let text = |path| fs::read_to_string(root.join(path)).unwrap_or_default();
     let (cpuinfo, meminfo) = (text("proc/cpuinfo"), text("proc/meminfo"));
@@ -23,7 +23,7 @@ pub fn cpu(root: &Path) -> Cpu {
     let affinity = affinity(root, logical) as f64;
     let quota = limits.cpu_cores.map(|quota| quota.value);
     let total = fields(&meminfo, "MemTotal").next();
-    // `kB` there are KiB.
+    // `kB` means KiB in these files.
     let kib = total.and_then(|total| total.strip_suffix("kB")?.trim().parse::<u64>().ok());
     let memory_bytes = kib.and_then(|kib| kib.checked_mul(1024));
     let limit = limits.memory_bytes.map(|limit| limit.value);
@@ -49,17 +49,17 @@ pub fn parallelism() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Cores this thread may run on, of those that are switched on.
+/// Online cores that this thread may run on.
 pub fn affinity(root: &Path, logical: usize) -> usize {
     let status = ["proc/thread-self/status", "proc/self/status"]
         .into_iter()
         .find_map(|file| fs::read_to_string(root.join(file)).ok());
-    // Elsewhere than on Linux the standard library knows of no quota, so its
-    // answer is the affinity.
+    // On other systems than Linux the standard library knows no quota, so its answer is the
+    // affinity.
     let allowed = status
         .and_then(|text| allowed_cpus(&text))
         .unwrap_or_else(parallelism);
-    // The list may name cores that could be plugged in and are not.
+    // The list may name cores that are not plugged in.
     allowed.clamp(1, logical.max(1))
 }
 

@@ -1,11 +1,11 @@
-//! What a device did over the time that a trace covers: busy, idle, overlapping.
+//! A device's activity over the time of a trace: busy, idle, overlapping.
 
 use serde::{Deserialize, Serialize};
 
 use crate::file::times;
 
-/// A device's time over a trace. Times are lengths of unions of intervals: two kernels at
-/// once count once. Over several runs they are sums.
+/// A device's time over a trace. Times are lengths of unions of intervals: two simultaneous kernels
+/// count once. Over several runs they are sums.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Activity {
     /// The device's id.
@@ -13,7 +13,7 @@ pub struct Activity {
     /// From the beginning of the device's first activity to the end of its last, ns.
     #[serde(deserialize_with = "times::whole")]
     pub span_ns: u64,
-    /// Time with at least one activity under way, ns. The rest of the span is idle.
+    /// Time with at least one activity, ns. The rest of the span is idle.
     #[serde(deserialize_with = "times::whole")]
     pub busy_ns: u64,
     /// Time with at least one kernel that computes, ns.
@@ -34,7 +34,7 @@ pub struct Activity {
     /// Kernels that ran.
     #[serde(default)]
     pub kernels: u64,
-    /// The calls that launched kernels, where the trace relates them.
+    /// The calls that launched kernels, if the trace relates them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launches: Option<Launches>,
     /// Copies and fills, one entry per direction.
@@ -58,8 +58,8 @@ pub struct Launches {
     /// Median time of a call, ns.
     #[serde(with = "times")]
     pub call_median_ns: f64,
-    /// Median time from the end of the call to the beginning of its kernel, ns; 0 for one
-    /// that began before.
+    /// Median time from the end of the call to the beginning of its kernel, ns; 0 if the kernel
+    /// began before.
     #[serde(with = "times")]
     pub delay_median_ns: f64,
     /// The longest such time, ns.
@@ -74,12 +74,12 @@ pub struct Launches {
 pub struct Copies {
     /// `host to device`, `device to host`, `device to device`, `fill` and the like.
     pub direction: String,
-    /// How many.
+    /// Number of copies or fills.
     pub count: u64,
     /// Time of all, ns.
     #[serde(deserialize_with = "times::whole")]
     pub total_ns: u64,
-    /// Bytes of all, where the trace tells them.
+    /// Bytes of all, if the trace has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
 }
@@ -114,7 +114,7 @@ impl Activity {
         self.span_ns.saturating_sub(self.busy_ns)
     }
 
-    /// Adds what another trace of the same device tells.
+    /// Adds the activity of the same device in another trace.
     pub(super) fn append(&mut self, other: Self) {
         for (sum, more) in [
             (&mut self.span_ns, other.span_ns),
@@ -160,7 +160,7 @@ impl Activity {
 }
 
 impl Launches {
-    /// Both together; a median is the mean of the two, weighted by their counts.
+    /// Merges two; a median becomes the mean of both, weighted by their counts.
     fn and(&self, other: &Self) -> Self {
         let mean = |first: f64, second: f64, counts: [u64; 2]| {
             let [one, more] = counts.map(|count| count as f64);

@@ -1,16 +1,16 @@
-//! The device that an operation ran on, as its id tells it.
+//! The device that an operation ran on, from its id.
 
 use super::{Gpu, Profile};
 
-/// What runs an operation: every id but `cpu` is that of a GPU, or of several with
-/// `+` between them; `cpu+` before it is a batch that both had a part of.
+/// The device of an operation. Every id except `cpu` is a GPU, or several joined by `+`; `cpu+` in
+/// front marks a batch that the CPU and the GPUs shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Device<'a> {
     /// The CPU alone.
     Cpu,
-    /// The CPU beside the GPUs of these ids.
+    /// The CPU and the GPUs with these ids.
     Both(&'a str),
-    /// GPUs alone, of these ids.
+    /// Only GPUs, with these ids.
     Gpu(&'a str),
 }
 
@@ -27,12 +27,12 @@ impl<'a> Device<'a> {
         }
     }
 
-    /// True where no part of the work was the CPU's.
+    /// True if the CPU did none of the work.
     pub fn is_gpu(self) -> bool {
         matches!(self, Self::Gpu(_))
     }
 
-    /// The id of a device for people: a GPU that is a program on the CPU is always named so.
+    /// The label of a device id; a software GPU is always marked.
     pub fn label(id: &str, software_gpu: bool) -> String {
         let software = software_gpu && Device::of(id) != Device::Cpu;
         format!("{id}{}", if software { " (software)" } else { "" })
@@ -40,7 +40,7 @@ impl<'a> Device<'a> {
 }
 
 impl Profile {
-    /// True where a GPU of the device of that id is a program on the CPU.
+    /// True if the device id names a software GPU.
     pub fn is_software_gpu(&self, device: &str) -> bool {
         let (Device::Gpu(ids) | Device::Both(ids)) = Device::of(device) else {
             return false;

@@ -1,21 +1,20 @@
-//! What an operation's calls found of a device's memory.
+//! How often an operation's calls found memory in a device's pool.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How often the calls of an operation on a device found the memory that they needed among
-/// what earlier ones had freed. An [`Operation`](super::Operation) has it among its
-/// attributes.
+/// How often the calls of an operation on a device found the memory that they needed in the pool of
+/// freed memory. An [`Operation`](super::Operation) has it among its attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[must_use]
 pub struct DeviceMemory {
-    /// Calls that were looked at.
+    /// Calls that were observed.
     pub calls: u64,
-    /// Those of them for which no memory had to be asked of the device.
+    /// Calls among them that allocated nothing from the device.
     pub hits: u64,
-    /// Bytes of the device's memory that were held after them, those for reuse included.
+    /// Bytes of the device's memory in use after them, including the pool.
     pub reserved_bytes: u64,
 }
 
@@ -23,15 +22,14 @@ pub struct DeviceMemory {
 const NAME: &str = "device_memory";
 
 impl DeviceMemory {
-    /// Reads it from an operation's attributes; `None` where they lack it or have
-    /// another form.
+    /// Reads it from an operation's attributes; `None` if they lack it or have another form.
     pub fn of(attributes: &BTreeMap<String, Value>) -> Option<Self> {
         let value = attributes.get(NAME)?;
         let memory = Self::deserialize(value).ok()?;
         (memory.hits <= memory.calls).then_some(memory)
     }
 
-    /// Writes it among an operation's attributes.
+    /// Writes it to an operation's attributes.
     pub fn write(&self, attributes: &mut BTreeMap<String, Value>) {
         if let Ok(value) = serde_json::to_value(self) {
             attributes.insert(NAME.to_owned(), value);

@@ -1,10 +1,10 @@
-//! In what two environments differ, as far as both tell.
+//! Differences between two environments, as far as both are known.
 
 use std::fmt;
 
 use super::Environment;
 
-/// A part of the machine or the build.
+/// A property of the machine or the build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Part {
@@ -22,7 +22,7 @@ pub enum Part {
     GpuName(String),
     /// The driver of the GPU behind an id.
     GpuDriver(String),
-    /// What the clock reads.
+    /// The source of the clock.
     ClockSource,
     /// `release` or `debug`.
     BuildProfile,
@@ -31,7 +31,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// True for what belongs to the machine, whatever program ran.
+    /// True for properties of the machine, whatever program ran.
     pub fn is_of_machine(&self) -> bool {
         !matches!(
             self,
@@ -57,21 +57,21 @@ impl fmt::Display for Part {
     }
 }
 
-/// One part in which two environments differ.
+/// One property in which two environments differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Difference {
-    /// What differs.
+    /// The property.
     pub part: Part,
-    /// As the first environment has it.
+    /// Its value in the first environment.
     pub first: String,
-    /// As the second has it.
+    /// Its value in the second.
     pub second: String,
 }
 
 impl Environment {
-    /// The parts of the machine and the build that are known in both and differ. Of the
-    /// clock only its source: its cost and steps are measured anew at every start.
+    /// The properties of the machine and the build that are known in both and differ. Of the clock
+    /// only the source counts: its cost and steps are measured anew at every start.
     pub fn differences(&self, other: &Self) -> Vec<Difference> {
         let mut found = Vec::new();
         let mut differ = |part, first: Option<String>, second: Option<String>| {

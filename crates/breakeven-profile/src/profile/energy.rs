@@ -1,4 +1,4 @@
-//! What counters of energy told over the calls of a run.
+//! The energy of a run's calls, as counters reported it.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,50 +6,50 @@ use crate::file::times;
 
 use super::Operation;
 
-/// The energy that was drawn over calls of an operation, by every counter that tells of
-/// its device. A counter is of a device, not of a process: what else ran there is in it.
+/// The energy over calls of an operation, by every counter of its device. A counter covers a
+/// device, not a process: other programs' energy is included.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Energy {
-    /// Calls that were made meanwhile, one after the other; apart from the samples.
+    /// Number of calls in that time, back to back; separate from the samples.
     pub calls: u64,
-    /// The time that they took together, ns.
+    /// The time of these calls, ns.
     #[serde(with = "times")]
     pub over_ns: f64,
     /// Over how long idle power was measured beforehand, ns.
     #[serde(default, with = "times", skip_serializing_if = "Option::is_none")]
     pub idle_over_ns: Option<f64>,
-    /// What the counters told, the CPU's first.
+    /// The counters' values, the CPU's first.
     pub counters: Vec<CountedEnergy>,
 }
 
-/// What one counter told.
+/// The value of one counter.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CountedEnergy {
     /// The id of the device whose energy it counts.
     pub of: String,
-    /// How, in a word: `rapl`, `driver` (the GPU driver's counter), `power` (power that was
-    /// read again and again, summed up).
+    /// The method, in a word: `rapl`, `driver` (the GPU driver's counter), `power` (repeated power
+    /// readings, integrated).
     pub how: String,
-    /// What of the device is in it, in words: `packages and memory`, `card`.
+    /// What it covers of the device, in words: `packages and memory`, `card`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covers: Option<String>,
-    /// What was drawn over the calls, idle power included, J.
+    /// Energy over the calls, idle power included, J.
     pub joules: f64,
-    /// What the device drew before, while the process waited, W.
+    /// Power before the calls, while the process waited, W.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_watts: Option<f64>,
 }
 
 impl Energy {
-    /// All that was drawn, per call, J; `None` where the counters did not move.
+    /// Total energy per call, J; `None` if the counters did not advance.
     pub fn joules_per_call(&self) -> Option<f64> {
         let joules: f64 = self.counters.iter().map(|counter| counter.joules).sum();
         let is_told = joules > 0.0 && joules.is_finite() && self.calls > 0;
         is_told.then(|| joules / self.calls as f64)
     }
 
-    /// The part of [`Energy::joules_per_call`] that would have been drawn in that time
-    /// without the calls, J; `None` where a counter's idle power is not known.
+    /// The idle fraction of [`Energy::joules_per_call`], J: the energy that the devices would have
+    /// used in that time without the calls. `None` if a counter's idle power is unknown.
     pub fn idle_joules_per_call(&self) -> Option<f64> {
         let watts: Option<f64> = self.counters.iter().map(|each| each.idle_watts).sum();
         (self.calls > 0).then_some(watts? * self.call_seconds())
@@ -60,7 +60,7 @@ impl Energy {
         self.over_ns / 1e9 / self.calls as f64
     }
 
-    /// True where both are of the same counters: their joules mean the same.
+    /// True if both come from the same counters, so that their joules are comparable.
     pub fn is_counted_like(&self, other: &Self) -> bool {
         let kinds = |energy: &Self| {
             let kind = |counter: &CountedEnergy| {
@@ -79,8 +79,8 @@ impl Energy {
 }
 
 impl Operation {
-    /// The energy of all runs that tell it, added up; `None` where none does, and where other
-    /// counters counted some of them.
+    /// The energy of all runs that have it, added up; `None` if none has it, and if different
+    /// counters measured some of them.
     pub fn energy(&self) -> Option<Energy> {
         let mut all = self.runs.iter().filter_map(|run| run.energy.as_ref());
         let mut sum = all.next()?.clone();

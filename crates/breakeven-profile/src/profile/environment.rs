@@ -22,7 +22,7 @@ pub struct Environment {
     /// The clock that took the samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<Clock>,
-    /// What recording a call costs, where a recorder took the samples.
+    /// Cost of recording a call, if a recorder took the samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorder: Option<RecorderCost>,
     /// Version-control revision of the measured program.
@@ -83,7 +83,7 @@ pub struct Gpu {
     /// Driver and version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
-    /// Its PCI address, `0000:01:00.0`: what tells equal cards apart.
+    /// Its PCI address, `0000:01:00.0`, which distinguishes equal cards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pci: Option<String>,
     /// Where `phases_ns.kernel` comes from: `device` time stamps or the `host` clock.
@@ -102,7 +102,7 @@ impl Gpu {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[must_use]
 pub struct Clock {
-    /// What it reads: `counter` (the time stamp counter), `os`.
+    /// Its source: `counter` (the time stamp counter), `os`.
     pub source: String,
     /// Cost of one reading, ns, the smallest measured: the lower bound of every sample.
     pub read_ns: f64,
@@ -115,7 +115,7 @@ pub struct Clock {
 pub struct RecorderCost {
     /// Time that recording one call costs its caller, ns.
     pub guard_ns: f64,
-    /// The part of it that is inside the call's own sample, ns.
+    /// The fraction of it, in ns, that is inside the call's own sample.
     pub inside_ns: f64,
 }
 

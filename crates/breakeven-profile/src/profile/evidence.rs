@@ -1,4 +1,4 @@
-//! What was measured of the machine: peaks and break-even sizes.
+//! Measurements of the machine: peaks and break-even sizes.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +22,8 @@ pub struct Peak {
     /// Memory bandwidth beyond all caches, bytes per second, reads plus writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes_per_s: Option<f64>,
-    /// Bandwidth by size of the working set, smallest first: caches are faster than
-    /// memory, so a small kernel is judged by the rate of a small working set.
+    /// Bandwidth by size of the working set, smallest first: caches are faster than memory, so a
+    /// small kernel is judged by the rate of a small working set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<Bandwidth>,
     /// 32-bit floating-point operations per second.
@@ -51,9 +51,9 @@ pub struct Bandwidth {
 }
 
 impl Peak {
-    /// The bandwidth for a working set of that many bytes: linear interpolation of
-    /// the measured points over the logarithm of the size, constant beyond the ends.
-    /// `None` where no bandwidth was measured.
+    /// The bandwidth for a working set of that many bytes: linear interpolation of the measured
+    /// points over the logarithm of the size, constant beyond the ends. `None` if no bandwidth was
+    /// measured.
     pub fn bandwidth_at(&self, working_set_bytes: u64) -> Option<f64> {
         let size = working_set_bytes.max(1) as f64;
         let (Some(first), Some(last)) = (self.memory.first(), self.memory.last()) else {
@@ -91,7 +91,7 @@ pub struct BreakEven {
     /// Interval of `size`, elements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
-    /// Largest size that was tried, elements.
+    /// Largest measured size, elements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tested_to: Option<f64>,
 }

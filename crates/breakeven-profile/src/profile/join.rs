@@ -1,4 +1,4 @@
-//! Several profiles of one program on one machine, made into one.
+//! Joins several profiles of one program on one machine.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ pub enum JoinError {
     /// There is no profile.
     #[error("there is no profile to join; give at least one")]
     Nothing,
-    /// A profile is of another machine or build than the first.
+    /// A profile is from a different machine or build than the first.
     #[error(
         "profile {number} differs from the first in its {}: {}, not {}; join \
          only profiles of one machine and one build",
@@ -23,10 +23,10 @@ pub enum JoinError {
     OtherEnvironment {
         /// Which profile, counted from 1.
         number: usize,
-        /// In what it differs.
+        /// The property that differs.
         difference: Difference,
     },
-    /// An operation of the same name, device and size is other work.
+    /// An operation of the same name, device and size does different work.
     #[error(
         "profile {number}: {operation} is not the same work: {what} is {second}, and was {first}; give it another name or size"
     )]
@@ -35,26 +35,24 @@ pub enum JoinError {
         number: usize,
         /// The operation, as in "conv2d on cpu, size 65536".
         operation: String,
-        /// What differs: `workload`, `items`, `bytes`, `flops`, `counter`.
+        /// The property that differs: `workload`, `items`, `bytes`, `flops`, `counter`.
         what: &'static str,
-        /// As it was before.
+        /// Its value before.
         first: String,
-        /// As this profile has it.
+        /// Its value in this profile.
         second: String,
     },
 }
 
 impl Profile {
-    /// One profile with the runs of all, operation by operation, in the order
-    /// given.
+    /// Joins the runs of all profiles, operation by operation, in the given order.
     ///
-    /// A profile that differs in machine, driver, clock or build is an error, not
-    /// a warning: the joined profile has room for one environment only, which
-    /// would be wrong for half of its runs in every later comparison. What is
-    /// measured anew at each start is taken from the first profile that has it
-    /// (peaks, break-even sizes), or at its worst (the clock's steps, the
-    /// recorder's cost). Call paths and the activity of devices are added up. Recordings of
-    /// the machine's load stay side by side. A timeline is one process's, so only a single
+    /// A profile with another machine, driver, clock or build is an error, not a warning: the
+    /// joined profile has only one environment, which would be wrong for half of its runs in every
+    /// later comparison. Properties that are measured at each start are taken from the first
+    /// profile that has them (peaks, break-even sizes), or from the worst (the clock's steps, the
+    /// recorder's cost). Call paths and the activity of devices are added up. Recordings of the
+    /// machine's load are kept separately. A timeline belongs to one process, so only a single
     /// profile keeps it.
     ///
     /// # Errors
@@ -100,13 +98,13 @@ impl Profile {
         Ok(joined)
     }
 
-    /// Takes over what was measured of this profile's machine for another one: peaks,
-    /// break-even sizes, and the GPUs that they are of. What is known here stays.
+    /// Copies measurements of the machine from another of its profiles: peaks, break-even sizes,
+    /// and the GPUs concerned. Known values are kept.
     ///
     /// # Errors
     ///
-    /// The first [`Difference`] between the two machines; nothing is taken over then.
-    /// Profiles of different programs and builds may lend each other evidence.
+    /// The first [`Difference`] between the two machines; nothing is copied then. Profiles of
+    /// different programs and builds may share evidence.
     pub fn take_evidence(&mut self, other: Self) -> Result<(), Difference> {
         let differences = self.environment.differences(&other.environment);
         let of_machine = |difference: &Difference| difference.part.is_of_machine();
@@ -181,7 +179,7 @@ impl Operation {
             });
         }
         if self.memory_bytes != other.memory_bytes {
-            // Each run keeps what its own profile told of it.
+            // Each run keeps its own profile's values.
             for operation in [&mut *self, &mut other] {
                 for run in &mut operation.runs {
                     run.memory_bytes = run.memory_bytes.or(operation.memory_bytes);
@@ -210,15 +208,14 @@ impl Operation {
         Ok(())
     }
 
-    /// True where a recorder took the samples in a program: its calls need not be
-    /// alike, and items, bytes and flops are means over them.
+    /// True if a recorder took the samples in a program: its calls may differ, and items, bytes and
+    /// flops are means over them.
     pub fn is_recorded(&self) -> bool {
         self.runs.iter().any(|run| run.nested_calls.is_some())
     }
 
-    /// The first property of a call's work that both state and in which they differ:
-    /// its name, the value here, the value there. Means over calls that a recorder saw
-    /// may differ.
+    /// The first property of a call's work that both have and that differs: its name, the value
+    /// here, the value there. Means over recorded calls may differ.
     pub fn other_work(&self, other: &Self) -> Option<(&'static str, String, String)> {
         let means = self.is_recorded() && other.is_recorded();
         let count = |count: Option<u64>| count.filter(|_| !means).map(|count| count.to_string());
@@ -242,7 +239,7 @@ impl Operation {
     }
 }
 
-/// The mean of two figures that so many calls each have.
+/// The mean of two figures, weighted by their numbers of calls.
 fn mean(figures: [u64; 2], calls: [f64; 2]) -> u64 {
     let all = (calls[0] + calls[1]).max(1.0);
     let mean = figures[0] as f64 * (calls[0] / all) + figures[1] as f64 * (calls[1] / all);
@@ -255,7 +252,7 @@ fn mean(figures: [u64; 2], calls: [f64; 2]) -> u64 {
 }
 
 impl Environment {
-    /// Takes what is unknown here from an environment that does not differ.
+    /// Copies unknown values from an environment that does not differ.
     fn fill_from(&mut self, other: Self) {
         self.os = self.os.take().or(other.os);
         self.arch = self.arch.take().or(other.arch);
@@ -278,7 +275,7 @@ impl Environment {
         };
         self.revision = self.revision.take().or(other.revision);
         self.build_profile = self.build_profile.take().or(other.build_profile);
-        // Containers on one machine have names of their own.
+        // Containers on one machine have different host names.
         self.host = self
             .host
             .take()

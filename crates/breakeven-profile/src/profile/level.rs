@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A figure over one or more readings. In a file it is a number where all are the same,
-/// else a list of the three.
+/// A figure over one or more readings. In a file it is a number if all are equal, else a list of
+/// minimum, mean and maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Spelt", into = "Spelt")]
 pub struct Level {
-    /// The least.
+    /// The minimum.
     pub least: f64,
     /// The mean.
     pub mean: f64,
-    /// The greatest.
+    /// The maximum.
     pub greatest: f64,
 }
 
@@ -26,7 +26,7 @@ impl From<f64> for Level {
 }
 
 impl Level {
-    /// True where least, mean and greatest are numbers in this order.
+    /// True if minimum, mean and maximum are numbers in this order.
     pub fn is_sound(self) -> bool {
         self.least.is_finite()
             && self.greatest.is_finite()
@@ -34,7 +34,7 @@ impl Level {
             && self.mean <= self.greatest
     }
 
-    /// The level over both, of so many readings each.
+    /// The level over both, weighted by their numbers of readings.
     pub fn and(self, readings: u64, other: Self, other_readings: u64) -> Self {
         let [one, more] = [readings, other_readings].map(|count| count as f64);
         let part = if one + more > 0.0 {
@@ -46,7 +46,7 @@ impl Level {
         let greatest = self.greatest.max(other.greatest);
         Self {
             least,
-            // Not `clamp`, which panics where a made-up level has its ends the wrong way round.
+            // Not `clamp`, which panics if an invalid level has its ends swapped.
             mean: (self.mean * part + other.mean * (1.0 - part))
                 .max(least)
                 .min(greatest),
@@ -55,11 +55,11 @@ impl Level {
     }
 }
 
-/// How a file spells it.
+/// The form in a file.
 #[derive(Serialize, Deserialize)]
 #[serde(
     untagged,
-    expecting = "expected a number, or a list of the least, the mean and the greatest one"
+    expecting = "expected a number, or a list of minimum, mean and maximum"
 )]
 enum Spelt {
     Number(f64),

@@ -1,5 +1,5 @@
-//! What the machine did while something was measured: use, memory, temperature, power and
-//! clocks of each device over time.
+//! The machine's load during a measurement: use, memory, temperature, power and clocks of each
+//! device over time.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::file::times;
 
 use super::Level;
 
-/// The machine's load over one recording. A joined profile has one of each of its runs.
+/// The machine's load over one recording. A joined profile has one per run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadRecord {
     /// When the recording began, RFC 3339 in UTC.
@@ -18,8 +18,8 @@ pub struct LoadRecord {
     /// Time between two readings of the sensors, ns.
     #[serde(deserialize_with = "times::whole")]
     pub interval_ns: u64,
-    /// Readings that a sample stands for at most: above 1, neighbours were merged so that
-    /// the recording stays within its bound.
+    /// Most readings per sample: above 1, neighbours were merged so that the recording stays within
+    /// its bound.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub merged: u64,
     /// The devices, the CPU first.
@@ -40,14 +40,14 @@ pub struct DeviceLoad {
     pub samples: Vec<LoadSample>,
 }
 
-/// What one reading, or several neighbouring ones, said of a device. What nothing tells is
+/// One reading, or several neighbouring ones, of a device. Values that no sensor reported are
 /// `None`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadSample {
     /// From the beginning of the recording to that of this sample, ns.
     #[serde(deserialize_with = "times::whole")]
     pub start_ns: u64,
-    /// The time that it is about, ns.
+    /// The time that it covers, ns.
     #[serde(deserialize_with = "times::whole")]
     pub duration_ns: u64,
     /// Readings in it.
@@ -56,7 +56,7 @@ pub struct LoadSample {
     /// Fraction of the device's time in use, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<Level>,
-    /// Fraction of the cores' time that programs used other than what was measured, 0 to 1.
+    /// Fraction of the cores' time that other programs used, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_used: Option<Level>,
     /// Memory in use, bytes.
@@ -71,10 +71,10 @@ pub struct LoadSample {
     /// Clock, Hz; of a CPU the mean of its cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_hz: Option<Level>,
-    /// Readings in which something lowered the clocks.
+    /// Readings with throttled clocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited: Option<u64>,
-    /// The reasons for it, each with the readings that it was told in.
+    /// The reasons, each with its number of readings.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, u64>,
 }
@@ -110,7 +110,7 @@ fn is_one(count: &u64) -> bool {
 }
 
 impl LoadSample {
-    /// Takes in the sample that follows.
+    /// Merges the sample that follows.
     pub fn merge(&mut self, next: &Self) {
         let (one, more) = (self.readings, next.readings);
         let both = |known: &mut Option<Level>, other: Option<Level>| {
@@ -140,8 +140,8 @@ impl LoadSample {
 }
 
 impl LoadRecord {
-    /// Adds what a reading said of a device. Where the device has more than `most` samples
-    /// then, neighbours are merged, on all devices, and so are those that follow.
+    /// Adds a reading of a device. If the device then has more than `most` samples, neighbours are
+    /// merged on all devices, also in later samples.
     pub fn push(&mut self, device: &str, name: Option<&str>, sample: LoadSample, most: usize) {
         self.merged = self.merged.max(1);
         let known = self.devices.iter().position(|known| known.device == device);

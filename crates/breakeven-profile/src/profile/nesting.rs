@@ -10,7 +10,7 @@ use crate::file::times;
 /// A call path and the time spent on it, over all runs and threads.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stack {
-    /// Names of operations from the outermost to the one that is called.
+    /// Names of operations from the outermost to the called one.
     pub frames: Vec<String>,
     /// Calls along this path.
     pub calls: u64,
@@ -25,7 +25,7 @@ pub struct Stack {
 /// Single calls, in the order of time. A bounded ring keeps the latest ones.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timeline {
-    /// Calls that the ring had no room for.
+    /// Calls that the ring buffer had no room for.
     #[serde(default)]
     pub dropped: u64,
     /// Names of the threads on which the calls ran.
@@ -50,10 +50,10 @@ pub struct TimelineEvent {
     /// From the beginning of recording to the beginning of the call, ns.
     #[serde(deserialize_with = "times::whole")]
     pub start_ns: u64,
-    /// How long it took, ns.
+    /// Duration, ns.
     #[serde(deserialize_with = "times::whole")]
     pub duration_ns: u64,
-    /// The fields that the program gave for the call.
+    /// The fields that the program set for the call.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, serde_json::Value>,
 }

@@ -4,13 +4,13 @@ use super::{Operation, RecorderCost, Run};
 use crate::stats::{Moments, StatsError, Summary};
 
 impl Operation {
-    /// All runs' samples together, ns. Where a run kept only a part of its
-    /// samples, count, total, mean, deviation, least and greatest come from the
-    /// exact moments, and only the quantiles from what was kept.
+    /// All runs' samples together, ns. If a run kept only some of its samples, count, total, mean,
+    /// deviation, minimum and maximum come from the exact moments, and only the quantiles from the
+    /// kept samples.
     ///
     /// # Errors
     ///
-    /// [`StatsError::TooFew`] where there is no sample.
+    /// [`StatsError::TooFew`] if there is no sample.
     pub fn summary(&self) -> Result<Summary, StatsError> {
         let samples: Vec<f64> = self.samples_ns().collect();
         let mut summary = Summary::of(&samples)?;
@@ -39,7 +39,7 @@ impl Operation {
         sum(self.runs.iter().map(Run::calls))
     }
 
-    /// The most memory that a call held, bytes: in any run, else as told of the operation.
+    /// Peak memory of a call: in any run, else as stated for the operation.
     pub fn peak_memory_bytes(&self) -> Option<u64> {
         let most = self.runs.iter().filter_map(|run| run.memory_bytes).max();
         most.or(self.memory_bytes)
@@ -50,20 +50,19 @@ impl Operation {
         (self.runs.iter()).fold(0.0, |sum, run| sum + run.total_ns())
     }
 
-    /// Time of all calls of all runs, ns; less that of the operations inside,
-    /// where the runs tell it.
+    /// Time of all calls of all runs, ns; minus that of the operations inside, if the runs have it.
     pub fn own_ns(&self) -> f64 {
         (self.runs.iter()).fold(0.0, |sum, run| sum + run.own_ns())
     }
 
-    /// True where more than half of the time was recording: the time says little of the
-    /// operation, which then gets no verdict.
+    /// True if more than half of the time was recording: the time then says little about the
+    /// operation, which gets no verdict.
     pub fn is_mostly_recording(&self, cost: &RecorderCost) -> bool {
         self.recording_share(cost).is_some_and(|share| share > 0.5)
     }
 
-    /// The fraction of this operation's time that was recording, 0 to 1: of its own
-    /// calls and of the recorded calls inside them. `None` without samples.
+    /// The fraction of this operation's time that was recording, 0 to 1: of its own calls and of
+    /// the recorded calls inside them. `None` without samples.
     pub fn recording_share(&self, cost: &RecorderCost) -> Option<f64> {
         let (total, calls) = (self.total_ns(), self.calls());
         if calls == 0 {
@@ -71,12 +70,12 @@ impl Operation {
         }
         let nested = sum(self.runs.iter().filter_map(|run| run.nested_calls));
         let recording = cost.inside_ns * calls as f64 + cost.guard_ns * nested as f64;
-        // Samples of no length at all are nothing but recording.
+        // Samples of zero length are only recording.
         Some(if total > 0.0 { recording / total } else { 1.0 }.clamp(0.0, 1.0))
     }
 }
 
-/// The sum of counts; saturates, as a file may hold any.
+/// Sums counts; saturates, because a file may have any.
 fn sum(counts: impl Iterator<Item = u64>) -> u64 {
     counts.fold(0, u64::saturating_add)
 }

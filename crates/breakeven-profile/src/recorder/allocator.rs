@@ -1,15 +1,15 @@
-//! An allocator that lets the recorder know what a call holds.
+//! An allocator that measures the memory of recorded calls.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
 use super::memory;
 
-/// Counts what each thread allocates and frees, and has another allocator do it.
+/// Counts each thread's allocations, which another allocator makes.
 ///
-/// Where it is the program's allocator, every recorded call knows the most that
-/// its thread held during the call beyond what it held before: `memory_bytes`
-/// of the operation, the greatest of all calls. Memory that other threads
-/// allocate for the call is theirs. An allocation costs about a nanosecond more.
+/// If it is the program's allocator, every recorded call gets the peak of its thread's memory
+/// during the call, minus the memory before it: `memory_bytes` of the operation, the maximum over
+/// all calls. Memory that other threads allocate for the call counts for them. An allocation costs
+/// about a nanosecond more.
 ///
 /// ```
 /// use breakeven_profile::recorder::TrackingAllocator;
@@ -32,25 +32,25 @@ pub struct TrackingAllocator<A = System> {
 }
 
 impl TrackingAllocator {
-    /// Counts what the system's allocator does.
+    /// Counts allocations of the system's allocator.
     pub const fn system() -> Self {
         Self::new(System)
     }
 }
 
 impl<A> TrackingAllocator<A> {
-    /// Counts what `inner` does.
+    /// Counts allocations of `inner`.
     pub const fn new(inner: A) -> Self {
         Self { inner }
     }
 }
 
-// SAFETY: every call goes to `inner` with the arguments unchanged and its answer
-// comes back unchanged, so the contract is kept by `inner`. What is done beside
-// it touches two integers of the thread and a flag: it neither allocates nor
-// panics, and the thread-local has no destructor, so it is there at any time.
+// SAFETY: every call goes to `inner` with the arguments unchanged and its result is returned
+// unchanged, so `inner` fulfils the contract. The additional work touches two integers of the
+// thread and a flag: it neither allocates nor panics, and the thread-local has no destructor, so it
+// is always accessible.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for TrackingAllocator<A> {
-    // SAFETY: the caller keeps the contract of `GlobalAlloc::alloc`, passed on as it is.
+    // SAFETY: the caller fulfils the contract of `GlobalAlloc::alloc`, passed on unchanged.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as above.
         let pointer = unsafe { self.inner.alloc(layout) };
@@ -70,7 +70,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for TrackingAllocator<A> {
         pointer
     }
 
-    // SAFETY: the caller keeps the contract of `GlobalAlloc::realloc`, passed on as it is.
+    // SAFETY: the caller fulfils the contract of `GlobalAlloc::realloc`, passed on unchanged.
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         // SAFETY: as above.
         let moved = unsafe { self.inner.realloc(pointer, layout, new_size) };
@@ -81,7 +81,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for TrackingAllocator<A> {
         moved
     }
 
-    // SAFETY: the caller keeps the contract of `GlobalAlloc::dealloc`, passed on as it is.
+    // SAFETY: the caller fulfils the contract of `GlobalAlloc::dealloc`, passed on unchanged.
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         // SAFETY: as above.
         unsafe { self.inner.dealloc(pointer, layout) };

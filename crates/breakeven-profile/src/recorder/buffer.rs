@@ -1,8 +1,7 @@
-//! Where the threads record, and who may record where.
+//! The threads' buffers, and which thread may record into which.
 //!
-//! Each thread that records has a buffer of its own. When it ends, the buffer
-//! goes to the next thread that begins, with what is in it: there are never
-//! more buffers than threads were alive at once.
+//! Each recording thread has its own buffer. When it ends, the next new thread gets the buffer with
+//! its content, so there are never more buffers than concurrent threads.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -16,31 +15,31 @@ use super::{clock, switch};
 
 #[derive(Debug, Default)]
 pub(super) struct Buffer {
-    /// The recording that the content is of; see [`Pool::generation`].
+    /// The recording that the content belongs to; see [`Pool::generation`].
     pub(super) generation: AtomicU32,
     pub(super) tree: Mutex<Tree>,
     pub(super) ring: Ring,
     /// Guards that were dropped after one around them.
     pub(super) misnested: AtomicU64,
-    /// The thread that has it or had it last.
+    /// The thread that has the buffer or had it last.
     pub(super) thread: Mutex<String>,
 }
 
-/// All buffers, and what they all follow.
+/// All buffers, and the settings that they follow.
 #[derive(Debug)]
 pub(super) struct Pool {
     buffers: Vec<&'static Buffer>,
-    /// Those of threads that have ended.
+    /// Buffers of ended threads.
     pub(super) free: Vec<&'static Buffer>,
-    /// Which recording is going on: the number of resets, from 1.
+    /// Number of the current recording: the number of resets, from 1.
     pub(super) generation: u32,
-    /// Events that the timeline of a thread holds; 0: there is none.
+    /// Events in a thread's timeline; 0 disables it.
     pub(super) timeline: usize,
     pub(super) began: Option<(Instant, SystemTime)>,
     pub(super) switch: switch::Wanted,
 }
 
-/// Behind the name of a thread whose buffer threads of other names took over.
+/// Appended to the name of a thread whose buffer other threads took over.
 const AND_OTHERS: &str = " and others";
 
 static POOL: Mutex<Pool> = Mutex::new(Pool {
@@ -58,15 +57,15 @@ pub(super) fn pool() -> MutexGuard<'static, Pool> {
 }
 
 impl Pool {
-    /// The moment that the recording's times count from.
+    /// The start of the recording's times.
     pub(super) fn began(&mut self) -> (Instant, SystemTime) {
         *self
             .began
             .get_or_insert_with(|| (clock().now(), SystemTime::now()))
     }
 
-    /// A buffer for this thread; one that a thread of the same name left, where
-    /// there is one. What it holds already keeps its thread's name.
+    /// Returns a buffer for this thread, preferably one from a thread of the same name. Existing
+    /// content keeps its thread's name.
     pub(super) fn take(&mut self, thread: &str) -> &'static Buffer {
         let same = |buffer: &&'static Buffer| *lock(&buffer.thread) == thread;
         let found = match self.free.iter().rposition(same) {
@@ -89,8 +88,8 @@ impl Pool {
         buffer
     }
 
-    /// The buffers that hold something of the recording that is going on. None
-    /// of them is cleared while the pool is held.
+    /// The buffers with content of the current recording. None of them is cleared while the pool is
+    /// locked.
     pub(super) fn in_use(&self) -> impl Iterator<Item = &'static Buffer> {
         let generation = self.generation;
         let buffers = self.buffers.iter().copied();
@@ -99,7 +98,7 @@ impl Pool {
 }
 
 impl Buffer {
-    /// Makes the buffer one of that recording; its owner's to call.
+    /// Assigns the buffer to that recording; only its owner may call this.
     pub(super) fn follow(&self, generation: u32) {
         if self.generation.load(Ordering::Relaxed) != generation {
             self.tree().clear();
@@ -109,7 +108,7 @@ impl Buffer {
         }
     }
 
-    /// The call paths; held for a short while only, since the thread may wait for it.
+    /// The call paths; locked only briefly, because the thread may wait for them.
     pub(super) fn tree(&self) -> MutexGuard<'_, Tree> {
         lock(&self.tree)
     }
@@ -130,7 +129,7 @@ mod tests {
             let recorded = std::thread::spawn(|| drop(crate::scope!("one of a thousand threads")));
             recorded.join().unwrap();
         }
-        // Tests beside this one may have threads of their own.
+        // Concurrent tests may have threads of their own.
         let more = pool().buffers.len() - before;
         assert!(more < 50, "{more} buffers more");
     }

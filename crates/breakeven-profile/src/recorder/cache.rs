@@ -1,5 +1,4 @@
-//! What a thread finds at once: the steps on call paths and the operations that
-//! it met lately.
+//! A thread's cache: the latest steps on call paths, and the latest operations.
 
 use std::cell::Cell;
 use std::ptr;
@@ -11,12 +10,12 @@ use super::tree::{Edge, End};
 /// Pairs of steps; a power of two.
 const PAIRS: usize = 64;
 
-/// Operations with a name, device or size of run time; a power of two.
+/// Operations whose name, device or size is set at run time; a power of two.
 const OPERATIONS: usize = 64;
 
-/// A step or an operation can be in one place only, so looking is one comparison.
+/// A step or an operation has only one possible slot, so a look-up is one comparison.
 pub(super) struct Cache {
-    /// The later of two steps that share a place comes first.
+    /// Of two steps that share a slot, the later one comes first.
     steps: [[Cell<Option<Edge>>; 2]; PAIRS],
     operations: [Cell<Option<&'static Site>>; OPERATIONS],
 }
@@ -29,7 +28,7 @@ impl Cache {
         }
     }
 
-    /// Where the step from `parent` along `site` leads.
+    /// The target of the step from `parent` along `site`.
     #[inline(always)]
     pub(super) fn step(&self, parent: &'static Node, site: &'static Site) -> Option<End> {
         match self.pair(parent, site)[0].get() {
@@ -38,7 +37,7 @@ impl Cache {
         }
     }
 
-    /// Where the step leads, if it is the older one of its pair; it becomes the later one.
+    /// The target of the step, if it is the older one of its pair; it becomes the later one.
     pub(super) fn older_step(&self, parent: &'static Node, site: &'static Site) -> Option<End> {
         let pair = self.pair(parent, site);
         let edge = pair[1].get().filter(|edge| edge.is(parent, site))?;
@@ -61,7 +60,7 @@ impl Cache {
         &self.steps[spread((parent >> 6 ^ site.rotate_left(29)) as u64, PAIRS)]
     }
 
-    /// Where the operation is, if it is here. `place` is a number that goes with its name.
+    /// The operation, if it is cached. `place` is a number that goes with its name.
     #[inline]
     pub(super) fn operation(
         &self,

@@ -14,18 +14,18 @@ use super::{clock, memory, switch};
 
 /// A call that has begun, on the thread that it belongs to.
 ///
-/// It lies on the caller's stack, whose place differs from process to process: where
-/// it crosses a cache line, writing and reading it again costs 10 ns more.
+/// It lies on the caller's stack, whose address differs from process to process: if it crosses a
+/// cache line, writing and reading it again costs 10 ns more.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct Open {
     pub(super) end: End,
-    /// The call around it.
+    /// The surrounding call.
     parent: &'static Node,
     pub(super) serial: u64,
-    /// Serial number of the call around it.
+    /// Serial number of the surrounding call.
     above: u64,
-    /// Time of the recorded calls in the call around it, before this one, ticks.
+    /// Time of earlier recorded calls in the surrounding call, ticks.
     children: u64,
     pub(super) start: Instant,
     /// It began inside a call of the same name.
@@ -33,7 +33,7 @@ pub(super) struct Open {
 }
 
 impl Open {
-    /// Has the call's time begun so many ns before now.
+    /// Moves the beginning of the call's time to `ns` before now.
     pub(super) fn start_ago(&mut self, ns: u64) {
         let clock = clock();
         self.start = clock.now().before(clock.ticks_of(ns));
@@ -50,7 +50,7 @@ pub(super) fn open(site: &'static Site) -> Option<Open> {
     open_in(state, site)
 }
 
-/// Begins a call, where the switch says `state`.
+/// Begins a call if the switch has the value `state`.
 #[inline(always)]
 pub(super) fn open_in(state: u32, site: &'static Site) -> Option<Open> {
     LOCAL.with(|local| {
@@ -61,7 +61,7 @@ pub(super) fn open_in(state: u32, site: &'static Site) -> Option<Open> {
     })
 }
 
-/// Ends a part of a call. Its time and its end, unless it is no longer recorded.
+/// Ends a slice of a call. Returns its time and its end, unless it is no longer recorded.
 pub(super) fn close_part(open: &Open) -> Option<(u64, Instant)> {
     let call = LOCAL.with(|local| local.close_part(open))?;
     Some((call.ticks, open.start.after(call.ticks)))
@@ -80,7 +80,7 @@ pub(super) fn abandon(open: &Open) {
     });
 }
 
-/// Where to tell what the call is; `None` where it is no longer recorded.
+/// The node for the call's fields; `None` if it is no longer recorded.
 #[inline]
 pub(super) fn node_of(open: &Open) -> Option<&'static Node> {
     let recorded = LOCAL.with(|local| open.serial > local.forgotten.get());
@@ -174,10 +174,9 @@ impl Local {
         }
     }
 
-    /// Leaves a call that is not the innermost one, `None` where it is no longer
-    /// recorded. Calls inside it that are still open, or whose guards never were
-    /// dropped, end with it; when those are dropped after all, they change no
-    /// path any more.
+    /// Ends a call that is not the innermost one; `None` if it is no longer recorded. Open calls
+    /// inside it, or calls whose guards never were dropped, end with it; if their guards are
+    /// dropped later, they change no path.
     #[cold]
     #[inline(never)]
     fn leave_misnested(&self, open: &Open, ticks: u64) -> Option<Call> {

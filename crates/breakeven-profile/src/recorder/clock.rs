@@ -1,12 +1,12 @@
-//! A cheap monotonic clock that knows what it costs.
+//! A cheap monotonic clock that measures its own cost.
 
 use crate::profile;
 
-/// Readings in a row from which cost and resolution are taken.
+/// Consecutive readings from which cost and resolution are measured.
 const READINGS: usize = 2_000;
 
-/// A monotonic clock: the CPU's time stamp counter where it runs at a constant
-/// rate on all cores, the operating system's clock otherwise (`quanta` decides).
+/// A monotonic clock: the CPU's time stamp counter if it runs at a constant rate on all cores,
+/// otherwise the operating system's clock (`quanta` decides).
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct Clock {
@@ -18,7 +18,7 @@ pub struct Clock {
 pub struct Instant(pub(super) u64);
 
 impl Instant {
-    /// Ticks of the clock from `start` until this reading; 0 where it is the earlier one.
+    /// Ticks of the clock from `start` until this reading; 0 if this one is earlier.
     #[inline]
     pub(super) fn ticks_since(self, start: Self) -> u64 {
         self.0.saturating_sub(start.0)
@@ -34,8 +34,8 @@ impl Instant {
 }
 
 impl Clock {
-    /// The clock. The first one of a process calibrates the counter, which can
-    /// take up to 0.2 s.
+    /// Returns the clock. The first call in a process calibrates the counter, which can take up to
+    /// 0.2 s.
     pub fn new() -> Self {
         Self::default()
     }
@@ -46,7 +46,7 @@ impl Clock {
         Instant(self.inner.raw())
     }
 
-    /// Nanoseconds from `start` to `end`; 0 where `end` is the earlier one.
+    /// Nanoseconds from `start` to `end`; 0 if `end` is earlier.
     #[inline]
     pub fn ns_between(&self, start: Instant, end: Instant) -> u64 {
         self.inner.delta_as_nanos(start.0, end.0)
@@ -68,14 +68,13 @@ impl Clock {
     }
 
     pub(super) fn ns_per_tick(&self) -> f64 {
-        // Hours of ticks, so that rounding to whole nanoseconds is no matter.
+        // Hours of ticks, so that rounding to whole nanoseconds does not matter.
         const MANY: u64 = 1 << 44;
         self.ns_of(MANY) as f64 / MANY as f64
     }
 
-    /// Measures the clock itself: the least cost of one reading (over blocks of
-    /// readings, so that the answer is finer than one step) and the smallest
-    /// step seen between two readings.
+    /// Measures the clock itself: the smallest cost of one reading (over blocks of readings, so
+    /// that the result is finer than one step) and the smallest observed step between two readings.
     pub fn measure(&self) -> profile::Clock {
         let mut read_ns = f64::INFINITY;
         let mut step = u64::MAX;
@@ -99,7 +98,7 @@ impl Clock {
         }
     }
 
-    /// `counter` where a raw reading is not in nanoseconds, else `os`.
+    /// `counter` if a raw reading is not in nanoseconds, else `os`.
     fn source(&self) -> &'static str {
         let start = self.now();
         std::thread::sleep(std::time::Duration::from_millis(2));

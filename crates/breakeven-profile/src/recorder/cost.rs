@@ -1,4 +1,4 @@
-//! What recording costs, measured by the recorder on itself.
+//! The cost of recording, measured by the recorder itself.
 
 use std::sync::Mutex;
 
@@ -10,18 +10,18 @@ use super::site::Site;
 use super::tree::{Edge, End};
 use crate::profile::RecorderCost;
 
-/// Blocks of calls; the least of them is taken, as what others do adds to it.
+/// Blocks of calls; the fastest counts, because other load only adds time.
 const BLOCKS: u32 = 30;
 
 const CALLS: u64 = 300;
 
 static SITE: Site = Site::new("(the recorder)");
 
-/// In no tree, so in no profile.
+/// Outside any tree, so in no profile.
 static NODE: Node = Node::new(u32::MAX - 1);
 
-/// The cost of an empty call without fields on this thread: what it takes from
-/// its caller, and the part of that which is in its own sample. Measured once.
+/// The cost of an empty call without fields on this thread: its total cost for the caller, and the
+/// time inside its own sample. Measured once.
 pub(super) fn measure() -> RecorderCost {
     static MEASURED: Mutex<Option<RecorderCost>> = Mutex::new(None);
     *lock(&MEASURED).get_or_insert_with(|| local::outside(measure_on))

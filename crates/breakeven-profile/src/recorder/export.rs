@@ -1,4 +1,4 @@
-//! From what the threads hold to one profile.
+//! Merges the threads' recordings into one profile.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,24 +17,24 @@ use super::{clock, cost, local, merge};
 use crate::machine;
 use crate::profile::{self, Environment, Profile, Stack, Timeline, TimelineEvent};
 
-/// What was left out of a recording. All zero in most programs.
+/// What a recording lost. All zero in most programs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 #[must_use]
 pub struct Losses {
-    /// Calls that share one operation, because there were more operations or
-    /// call paths than the recorder tells apart.
+    /// Calls that share one operation, because there were more operations or call paths than the
+    /// recorder can distinguish.
     pub overflowed: u64,
-    /// Guards that were dropped after one around them: they count, but the
-    /// times of what is inside what may be wrong.
+    /// Guards that were dropped after one around them: they count, but the nesting of their times
+    /// may be wrong.
     pub misnested: u64,
-    /// Calls in destructors of threads that had ended recording; since the process began.
+    /// Calls in destructors of threads that had stopped recording, since the process began.
     pub late: u64,
     /// Calls that the timeline had no room for.
     pub timeline_dropped: u64,
 }
 
-/// What one thread, or several one after another, recorded.
+/// The recording of one thread, or of several one after another.
 struct Lane {
     thread: String,
     nodes: Vec<(Place, Reading)>,
@@ -42,7 +42,7 @@ struct Lane {
     misnested: u64,
 }
 
-/// All lanes of the recording that is going on, and when it began.
+/// All lanes of the current recording, and when it began.
 fn lanes() -> (Vec<Lane>, SystemTime) {
     let mut pool = pool();
     let (began, at) = pool.began();
@@ -121,7 +121,7 @@ fn environment() -> Environment {
     }
 }
 
-/// The machine, read once, the build, and what the program says of both.
+/// The machine, read once, the build, and the program's description of both.
 pub(super) fn described() -> &'static Mutex<Environment> {
     static DESCRIBED: OnceLock<Mutex<Environment>> = OnceLock::new();
     DESCRIBED.get_or_init(|| {
@@ -143,7 +143,7 @@ pub(super) fn described() -> &'static Mutex<Environment> {
 fn operations(lanes: &[Lane]) -> Vec<profile::Operation> {
     let mut by_site: BTreeMap<usize, (&Site, Vec<&Reading>)> = BTreeMap::new();
     for (place, reading) in lanes.iter().flat_map(|lane| &lane.nodes) {
-        // Parts of a call that ended on another thread count no call here.
+        // Slices of a call that ended on another thread count as no call here.
         if reading.count > 0 || reading.busy() > 0 {
             let of = by_site.entry(place.operation.ordinal);
             let of = of.or_insert_with(|| (place.operation, Vec::new()));
@@ -184,7 +184,7 @@ fn stacks(lanes: &[Lane]) -> Vec<Stack> {
     by_frames.into_iter().map(stack).collect()
 }
 
-/// The threads' timelines as one; `None` where there is none.
+/// The threads' timelines merged; `None` if there are none.
 fn timeline(lanes: Vec<Lane>) -> Option<Timeline> {
     let mut all = Timeline::default();
     for lane in lanes {
@@ -198,7 +198,7 @@ fn timeline(lanes: Vec<Lane>) -> Option<Timeline> {
                 .extend(events.map(|event| TimelineEvent { thread, ..event }));
         }
     }
-    // A caller that began at the same tick as what it called comes first.
+    // If caller and callee began at the same tick, the caller comes first.
     all.events
         .sort_by_key(|event| (event.start_ns, std::cmp::Reverse(event.duration_ns)));
     (!all.events.is_empty()).then_some(all)

@@ -1,4 +1,4 @@
-//! What a program tells of a call beside its time.
+//! The fields that a program sets for a call.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ pub enum Value<'a> {
     Bool(bool),
     /// A whole number.
     Int(i64),
-    /// A whole number that is not negative.
+    /// An unsigned integer.
     Uint(u64),
     /// A number.
     Float(f64),
@@ -67,7 +67,7 @@ impl Value<'_> {
         }
     }
 
-    /// The value in a profile; a number that JSON has not is a text.
+    /// The value in a profile; a number that JSON lacks becomes a text.
     pub(super) fn to_json(&self) -> serde_json::Value {
         match self {
             Self::Bool(value) => (*value).into(),
@@ -80,7 +80,7 @@ impl Value<'_> {
     }
 }
 
-/// A number of things: what a field such as `bytes` takes.
+/// A count: the type of a field such as `bytes`.
 pub trait Count {
     /// The number; 0 for a negative one.
     fn count(self) -> u64;
@@ -99,14 +99,14 @@ macro_rules! count_of {
 
 count_of!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize);
 
-/// Attributes by name, in the order in which they were first told.
+/// Attributes by name, in the order in which they were first set.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Attributes(Vec<(&'static str, Value<'static>)>);
 
-/// Attributes that are kept of one operation on one path.
+/// Most attributes per operation and path.
 const MAX_ATTRIBUTES: usize = 32;
 
-/// Bytes of a text that are kept.
+/// Longest text, bytes.
 const MAX_TEXT: usize = 1_000;
 
 impl Attributes {
@@ -121,7 +121,7 @@ impl Attributes {
         {
             *text = Cow::Owned(text[..text.floor_char_boundary(MAX_TEXT)].to_owned());
         }
-        // Of a field whose name is a keyword.
+        // Strips the prefix of a field whose name is a keyword.
         let name = name.strip_prefix("r#").unwrap_or(name);
         let has_room = self.0.len() < MAX_ATTRIBUTES;
         match self.0.iter_mut().find(|(known, _)| *known == name) {

@@ -1,4 +1,4 @@
-//! A future that is being recorded: what `#[profile]` makes of an async function.
+//! A recorded future: the form that `#[profile]` gives an async function.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,8 +14,8 @@ use super::node::Figure;
 use super::parts::Parts;
 use super::site::Site;
 
-/// An async call with what is known of it at its beginning; the attribute makes it,
-/// programs need not. The methods are those of [`Guard`](super::Guard).
+/// An async call with its initial fields; the attribute creates it, programs need not. The methods
+/// are those of [`Guard`](super::Guard).
 #[derive(Debug)]
 #[must_use]
 pub struct AsyncCall {
@@ -23,12 +23,12 @@ pub struct AsyncCall {
 }
 
 impl AsyncCall {
-    /// A call of what `site` names.
+    /// A call of the operation `site`.
     pub fn enter(site: &'static Site) -> Self {
         Self::of(Some(site))
     }
 
-    /// A call of what `site` names, on that device and of that size.
+    /// A call of the operation `site`, on that device and of that size.
     pub fn enter_on(site: &'static Site, device: Option<&str>, size: Option<u64>) -> Self {
         Self::of(local::site_on(site, device, size))
     }
@@ -74,8 +74,8 @@ impl AsyncCall {
         self.parts.tell_attribute(name, value.into());
     }
 
-    /// Runs one part of a call that is no Rust future, such as a coroutine of another
-    /// language until it waits. Parts may run on different threads.
+    /// Runs one slice of a call that is no Rust future, such as a coroutine of another language
+    /// until it waits. Slices may run on different threads.
     pub fn part<R>(&mut self, part: impl FnOnce() -> R) -> R {
         let Some(open) = self.parts.begin() else {
             return part();
@@ -85,7 +85,7 @@ impl AsyncCall {
         part()
     }
 
-    /// Ends a call of such parts. Without it the call counts as cancelled.
+    /// Ends a call of such slices. Without it the call counts as cancelled.
     pub fn finish(mut self) {
         self.parts.finish(None, false);
     }
@@ -101,7 +101,7 @@ pin_project! {
     #[derive(Debug)]
     #[must_use = "a future does nothing unless it is polled"]
     pub struct Recorded<F> {
-        // Dropped first: what it holds is dropped in the call's time.
+        // Dropped first, so that dropping it is part of the call's time.
         #[pin]
         future: F,
         call: AsyncCall,
@@ -109,7 +109,7 @@ pin_project! {
 }
 
 impl Drop for AsyncCall {
-    /// One that has begun and not ended was cancelled.
+    /// A call that began and did not end was cancelled.
     fn drop(&mut self) {
         if self.parts.is_recorded() {
             self.parts.finish(Some(clock().now()), true);
@@ -117,7 +117,7 @@ impl Drop for AsyncCall {
     }
 }
 
-/// A part that ends when it is dropped, also by a panic.
+/// A slice that ends when it is dropped, also after a panic.
 struct Part<'a> {
     open: Open,
     parts: &'a mut Parts,

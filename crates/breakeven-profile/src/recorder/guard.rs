@@ -1,4 +1,4 @@
-//! A call that is being recorded.
+//! The guard of a recorded call.
 
 use std::marker::PhantomData;
 
@@ -10,16 +10,14 @@ use super::site::Site;
 use super::switch;
 use crate::profile::Executions;
 
-/// Records the time until it is dropped, also when a panic drops it.
+/// Records the time until it is dropped, also after a panic.
 ///
-/// It belongs to the thread that made it. Guards are meant to be dropped in the
-/// reverse order of their making, which a block does by itself. One that is
-/// dropped after the guard around it still counts, but changes no call path;
-/// one that is never dropped (`mem::forget`) is not recorded, and what its thread
-/// does later counts as inside it, until a guard around it is dropped.
+/// It belongs to the thread that created it. Guards should be dropped in reverse order, as a block
+/// does. One that is dropped after the guard around it still counts, but changes no call path; one
+/// that is never dropped (`mem::forget`) is not recorded, and later calls of its thread count as
+/// inside it, until a guard around it is dropped.
 ///
-/// Tell each figure (bytes, items, flops) once a call: the profile has the mean
-/// over all that was told.
+/// Set each figure (bytes, items, flops) once per call: the profile has the mean over all values.
 #[must_use = "the call ends when the guard is dropped: `let _s = …;`"]
 #[derive(Debug)]
 pub struct Guard {
@@ -29,7 +27,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Begins a call; what [`scope!`](crate::scope) without fields does.
+    /// Begins a call; this is [`scope!`](crate::scope) without fields.
     #[inline(always)]
     pub fn enter(site: &'static Site) -> Self {
         match switch::state() {
@@ -38,8 +36,8 @@ impl Guard {
         }
     }
 
-    /// Not inlined, so that a guard adds little to the code around it. Returns
-    /// the guard itself, so that it is made where it stays.
+    /// Not inlined, so that a guard adds little code around it. Returns the guard itself, so that
+    /// it is constructed in its final place.
     #[inline(never)]
     fn enter_in(state: u32, site: &'static Site) -> Self {
         Self::of(call::open_in(state, site))
@@ -51,9 +49,8 @@ impl Guard {
         Self::of(switch::state().and_then(|_| call::open(local::site_on(site, device, size)?)))
     }
 
-    /// Begins a call of an operation whose name is known at run time only, on
-    /// that device, of that size. Names are kept for good: see
-    /// [`Profiler::profile`](super::Profiler::profile).
+    /// Begins a call of an operation whose name is only known at run time, on that device, of that
+    /// size. Names are never freed: see [`Profiler::profile`](super::Profiler::profile).
     #[inline]
     pub fn enter_named(name: &str, device: Option<&str>, size: Option<u64>) -> Self {
         Self::of(switch::state().and_then(|_| call::open(local::site_named(name, device, size)?)))
@@ -82,45 +79,45 @@ impl Guard {
     }
 
     /// Moves the beginning of the call's time to that long ago: for a call that was timed
-    /// elsewhere, such as on a device, and is recorded when it has ended.
+    /// elsewhere, such as on a device, and is recorded at its end.
     pub fn began_ago(&mut self, time: std::time::Duration) {
         if let Some(open) = &mut self.open {
             open.start_ago(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         }
     }
 
-    /// Ends the call without recording it, for a call whose end is not known. Calls
-    /// inside it that are still open are no matter.
+    /// Ends the call without recording it, for a call whose end is unknown. Open calls inside it
+    /// are dropped too.
     pub fn discard(mut self) {
         if let Some(open) = self.open.take() {
             call::abandon(&open);
         }
     }
 
-    /// True where the call is being recorded.
+    /// True if the call is recorded.
     pub fn is_recording(&self) -> bool {
         self.open.is_some()
     }
 
-    /// States how many bytes the call reads and writes.
+    /// Sets how many bytes the call reads and writes.
     #[inline]
     pub fn bytes(&self, bytes: impl Count) {
         self.tell(Figure::Bytes, bytes);
     }
 
-    /// States how many items (images, records) the call processes.
+    /// Sets how many items (images, records) the call processes.
     #[inline]
     pub fn items(&self, items: impl Count) {
         self.tell(Figure::Items, items);
     }
 
-    /// States how many floating-point operations the call does.
+    /// Sets how many floating-point operations the call does.
     #[inline]
     pub fn flops(&self, flops: impl Count) {
         self.tell(Figure::Flops, flops);
     }
 
-    /// States how much memory the call holds at its peak, bytes.
+    /// Sets the peak memory of the call, bytes.
     #[inline]
     pub fn memory_bytes(&self, bytes: impl Count) {
         if let Some(node) = self.node() {
@@ -128,15 +125,15 @@ impl Guard {
         }
     }
 
-    /// States the fraction of the GPU's units that the call keeps busy. A value outside
-    /// of 0 to 1 is clamped; NaN is ignored.
+    /// Sets the fraction of the GPU's units that the call keeps busy. A value outside of 0 to 1 is
+    /// clamped; NaN is ignored.
     pub fn gpu_use(&self, part: f64) {
         if let Some(node) = self.node().filter(|_| !part.is_nan()) {
             node.tell_gpu_use(part.clamp(0.0, 1.0));
         }
     }
 
-    /// States anything else. Of each name, the profile has the last value.
+    /// Sets an attribute. The profile has the last value of each name.
     pub fn attribute<'a>(&self, name: &'static str, value: impl Into<Value<'a>>) {
         if let Some(node) = self.node() {
             node.tell_attribute(name, value.into());

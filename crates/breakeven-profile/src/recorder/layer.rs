@@ -1,4 +1,4 @@
-//! Spans of `tracing` as operations.
+//! Records spans of `tracing` as operations.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -18,23 +18,21 @@ use super::parts::Parts;
 use super::profiler::is_on;
 use super::site::Site;
 
-/// Where a span is until its fields have told which operation it is.
+/// State of a span until its fields identify the operation.
 static UNNAMED: Site = Site::new("");
 
-/// Spans that a thread may be in at once; those beyond are not recorded.
+/// Most nested spans per thread; further ones are not recorded.
 const MAX_ENTERED: usize = 1_024;
 
 /// A layer for a `tracing` subscriber: each span is a call of the operation of
 /// its name.
 ///
-/// A call lasts from the first time its span is entered until it is left for
-/// the last time. The time that it is entered is `polled`, the rest `waiting`;
-/// it may be entered on any thread. It is recorded when the span is closed. The
-/// span's fields are those of [`scope!`](crate::scope): `device`, `size`,
-/// `bytes`, `items`, `flops`, `memory_bytes` and `gpu_use` have their meaning
-/// (`device` and `size` when the span is made), all others are attributes. Its
-/// place on the call path is where it is entered: a parent named by hand
-/// changes nothing.
+/// A call lasts from the first time its span is entered until it is left for the last time. The
+/// time inside is `polled`, the rest `waiting`; it may be entered on any thread. It is recorded
+/// when the span is closed. The span's fields are those of [`scope!`](crate::scope): `device`,
+/// `size`, `bytes`, `items`, `flops`, `memory_bytes` and `gpu_use` have their meaning (`device` and
+/// `size` when the span is created), and all other fields are attributes. Its place on the call
+/// path is where it is entered: an explicit parent changes nothing.
 ///
 /// ```
 /// use breakeven_profile::{get_profiler, recorder};
@@ -60,7 +58,7 @@ impl TracingLayer {
 }
 
 thread_local! {
-    /// The spans that the thread is in, each with the part that it began.
+    /// The spans that the thread is in, each with its current slice.
     static ENTERED: RefCell<Vec<(Id, Open)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -79,7 +77,7 @@ where
         let name = attributes.metadata().name();
         parts.move_to(local::site_named(name, device.as_deref(), size));
         if let Some(span) = context.span(id) {
-            // Another layer of this kind may be there: it is the same call.
+            // Another layer of this kind may be registered: it records the same call.
             let mut extensions = span.extensions_mut();
             if extensions.get_mut::<Parts>().is_none() {
                 extensions.insert(parts);
@@ -88,8 +86,8 @@ where
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
-        // The span is locked while it is changed, and what a program's own `Debug` does, be it a
-        // panic or a call of the same span, must not meet that.
+        // The span is locked while it changes. The program's own `Debug` code, which may panic or
+        // enter the same span, must not run under that lock.
         let mut formatted = Formatted::default();
         values.record(&mut formatted);
         change(id, &context, |parts| {
@@ -101,7 +99,7 @@ where
 
     fn on_enter(&self, id: &Id, context: Context<'_, S>) {
         change(id, &context, |parts| {
-            // A thread that is ending has no list any more.
+            // An ending thread has no list any more.
             let _ = ENTERED.try_with(|entered| {
                 let mut entered = entered.borrow_mut();
                 if entered.len() < MAX_ENTERED {
@@ -127,7 +125,7 @@ where
     }
 }
 
-/// Runs `with` on what is recorded of the span, if anything is.
+/// Runs `with` on the span's recording, if there is one.
 fn change<S>(id: &Id, context: &Context<'_, S>, with: impl FnOnce(&mut Parts))
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
@@ -139,12 +137,12 @@ where
     }
 }
 
-/// What a span's fields tell: its device and size, and the rest of the call.
+/// The fields of a span: its device and size, and the remaining fields.
 struct Fields<'a> {
     parts: &'a mut Parts,
     device: Option<String>,
     size: Option<u64>,
-    /// Those that only `Debug` tells, if they were formatted before.
+    /// Fields that only `Debug` can format, if they were formatted before.
     formatted: Option<std::vec::IntoIter<String>>,
 }
 
@@ -212,7 +210,7 @@ impl Visit for Fields<'_> {
     }
 }
 
-/// The fields that only `Debug` tells, in order.
+/// Fields that only `Debug` can format, in order.
 #[derive(Default)]
 struct Formatted(Vec<String>);
 
@@ -221,7 +219,7 @@ impl Visit for Formatted {
         self.0.push(format!("{value:?}"));
     }
 
-    // The others call `record_debug`, unless told not to.
+    // The other methods call `record_debug` by default.
     fn record_str(&mut self, _: &Field, _: &str) {}
 
     fn record_bool(&mut self, _: &Field, _: bool) {}

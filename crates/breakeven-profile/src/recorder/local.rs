@@ -1,4 +1,4 @@
-//! What a thread knows of itself while it records.
+//! A thread's state while it records.
 
 use std::cell::Cell;
 use std::ptr;
@@ -14,11 +14,10 @@ use super::timeline::Slot;
 use super::tree::End;
 use super::writer::Writer;
 
-/// Calls in threads that had given their buffer back already.
+/// Calls in threads that had already returned their buffer.
 static LATE: AtomicU64 = AtomicU64::new(0);
 
-/// Without a destructor, so that it is there from a thread's first instruction
-/// to its last and costs no check.
+/// Without a destructor, so that it exists for the thread's complete life and needs no check.
 pub(super) struct Local {
     pub(super) writer: Writer,
     pub(super) buffer: Cell<Option<&'static Buffer>>,
@@ -26,7 +25,7 @@ pub(super) struct Local {
     pub(super) current: Cell<&'static Node>,
     /// Its serial number; 0 outside all calls.
     pub(super) top: Cell<u64>,
-    /// Calls that were opened, which is the latest serial number.
+    /// Number of calls opened so far, which is the latest serial number.
     pub(super) opened: Cell<u64>,
     /// Calls up to this one are no longer recorded.
     pub(super) forgotten: Cell<u64>,
@@ -49,7 +48,7 @@ thread_local! {
         cache: Cache::new(),
     } };
 
-    /// Gives the buffer back when the thread ends.
+    /// Returns the buffer when the thread ends.
     static ENDING: Ending = const { Ending };
 }
 
@@ -64,7 +63,7 @@ impl Drop for Ending {
     }
 }
 
-/// The site of what `site` names, on that device and of that size.
+/// The site for the name of `site`, on that device and of that size.
 #[inline]
 pub(super) fn site_on(
     site: &'static Site,
@@ -75,7 +74,7 @@ pub(super) fn site_on(
     LOCAL.with(|local| local.operation(place, site.name, device, size))
 }
 
-/// The site of an operation whose name is known at run time only.
+/// The site of an operation whose name is only known at run time.
 pub(super) fn site_named(
     name: &str,
     device: Option<&str>,
@@ -84,7 +83,7 @@ pub(super) fn site_named(
     LOCAL.with(|local| local.operation(cache::hash_of(name), name, device, size))
 }
 
-/// The recording that this thread records into; 0 where it records nothing.
+/// The recording that this thread records into; 0 for none.
 pub(super) fn generation() -> u32 {
     LOCAL.with(|local| {
         let buffer = local.buffer.get();
@@ -120,15 +119,15 @@ pub(super) fn outside<R>(of: impl FnOnce(&Local) -> R) -> R {
 }
 
 impl Site {
-    /// The operation of that name on that device, of that size, as
-    /// [`Guard::enter_named`](super::Guard::enter_named) tells it: for callers that keep it.
+    /// The operation with that name, device and size, as in
+    /// [`Guard::enter_named`](super::Guard::enter_named): for callers that keep it.
     pub fn named(name: &str, device: Option<&str>, size: Option<u64>) -> &'static Self {
         site_named(name, device, size).unwrap_or(&site::OVERFLOW)
     }
 }
 
 impl Local {
-    /// A step that the thread has not at hand.
+    /// A step that is not in the thread's cache.
     #[cold]
     #[inline(never)]
     pub(super) fn step(&self, parent: &'static Node, site: &'static Site) -> Option<End> {
@@ -141,7 +140,7 @@ impl Local {
         Some(edge.end)
     }
 
-    /// The site of an operation of run time. `place` is a number that goes with its name.
+    /// The site of a run-time operation. `place` is a number that goes with its name.
     #[inline]
     fn operation(
         &self,
@@ -161,7 +160,7 @@ impl Local {
         }
     }
 
-    /// Runs a slow path, unless the thread is in one already.
+    /// Runs a slow path, unless the thread is already in one.
     fn once<R>(&self, slow: impl FnOnce() -> R) -> Option<R> {
         if self.writer.busy.replace(true) {
             return None;
@@ -171,13 +170,13 @@ impl Local {
         Some(result)
     }
 
-    /// True where the thread may record, when the switch says `state`.
+    /// True if the thread may record when the switch has the value `state`.
     #[inline(always)]
     pub(super) fn may_record(&self, state: u32) -> bool {
         self.writer.state.get() == state || self.attach()
     }
 
-    /// Looks at what the threads follow. True where the thread may record.
+    /// Updates the thread to the pool's settings. True if the thread may record.
     #[cold]
     fn attach(&self) -> bool {
         self.once(|| self.follow()).unwrap_or(false)
@@ -185,7 +184,7 @@ impl Local {
 
     fn follow(&self) -> bool {
         let thread = thread::current();
-        // The clock's first reading may take its time; not while others wait.
+        // The clock's first reading may be slow, so it must not happen under a lock.
         clock();
         let mut pool = pool();
         let Some(state) = pool.switch.publish() else {
@@ -221,14 +220,14 @@ impl Local {
         self.cache.forget_steps();
     }
 
-    /// Gives the buffer to the threads to come.
+    /// Returns the buffer for later threads.
     fn detach(&self) {
         self.writer.state.set(0);
         self.timeline.set(&[]);
         let Some(buffer) = self.buffer.take() else {
             return;
         };
-        // A call that never ended is open no more.
+        // A call that never ended is closed.
         for place in buffer.places() {
             place.node.open.store(0, Ordering::Relaxed);
         }

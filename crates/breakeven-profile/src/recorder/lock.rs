@@ -1,8 +1,8 @@
-//! The lock that the recorder takes everywhere.
+//! The lock that the recorder uses everywhere.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a panic left behind is whole: nothing that is locked is left half changed.
+/// After a panic the data is still consistent: nothing is left half changed.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! The memory that a thread holds, where an allocator counts it.
+//! The memory that a thread uses, if an allocator counts it.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 /// True once a counting allocator has allocated.
 static COUNTED: AtomicBool = AtomicBool::new(false);
 
-/// What a thread allocated less what it freed, and the most since the innermost
-/// mark; bytes. Below zero where it frees what others allocated.
+/// Allocated minus freed bytes of a thread, and their maximum since the innermost mark. Negative if
+/// it frees other threads' memory.
 struct Held {
     now: Cell<i64>,
     most: Cell<i64>,
 }
 
 thread_local! {
-    // Without a destructor: an allocator is called to the last.
+    // Without a destructor: an allocator is called until the end.
     static HELD: Held = const { Held { now: Cell::new(0), most: Cell::new(0) } };
 }
 
@@ -23,12 +23,12 @@ pub(super) fn is_counted() -> bool {
     COUNTED.load(Ordering::Relaxed)
 }
 
-/// The most memory that a node's calls held, bytes; one thread writes, a call at a time.
+/// The largest memory of a node's calls, bytes; one thread writes, one call at a time.
 #[derive(Debug)]
 pub(super) struct Memory {
     most: AtomicU64,
-    /// What the thread held when the open call began, and the most until then
-    /// since the call around it began.
+    /// The thread's memory when the open call began, and the maximum up to then since the
+    /// surrounding call began.
     before: AtomicI64,
     most_before: AtomicI64,
 }
@@ -54,8 +54,7 @@ impl Memory {
         });
     }
 
-    /// Ends it, and notes the most that the thread held meanwhile beyond what it
-    /// held before.
+    /// Ends it, and records the thread's maximum in the meantime minus its memory before.
     pub(super) fn end(&self) {
         let before = self.before.load(Ordering::Relaxed);
         if before == NOT_OPEN {

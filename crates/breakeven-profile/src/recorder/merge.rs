@@ -1,4 +1,4 @@
-//! One operation out of what several threads and call paths recorded of it.
+//! Merges the recordings of one operation by several threads and call paths.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::writer::Random;
 use crate::profile::{Operation, Run};
 use crate::stats::Moments;
 
-/// The operation that all these readings are of, with one run.
+/// The operation of these readings, with one run.
 pub(super) fn operation(site: &Site, readings: &[&Reading], clock: &Clock) -> Operation {
     let told = readings
         .iter()
@@ -75,7 +75,7 @@ fn run(readings: &[&Reading], clock: &Clock) -> Run {
     run
 }
 
-/// The mean of a figure over the calls that told it.
+/// The mean of a figure over the calls that set it.
 fn mean(readings: &[&Reading], figure: impl Fn(&Reading) -> (u128, u64)) -> Option<u64> {
     let told = readings.iter().map(|reading| figure(reading));
     let (sum, calls) = told.fold((0_u128, 0_u128), |(sum, calls), (more, by)| {
@@ -99,8 +99,8 @@ fn moments(readings: &[&Reading], clock: &Clock) -> Moments {
     let mut all = Moments::new();
     for reading in readings.iter().filter(|reading| reading.count > 0) {
         let (count, sum) = (u128::from(reading.count), u128::from(reading.sum));
-        // About the whole part of the mean, in integers: nothing is rounded
-        // where large numbers are subtracted. What wraps comes back.
+        // Computed around the integer part of the mean, in integers: no rounding where large
+        // numbers are subtracted. Wrapping cancels out.
         let about = sum / count;
         let squares = reading
             .squares
@@ -122,11 +122,11 @@ fn moments(readings: &[&Reading], clock: &Clock) -> Moments {
     all
 }
 
-/// At most [`CAPACITY`] kept calls of all readings, each call of the program as
-/// likely to be among them as any other.
+/// Draws at most [`CAPACITY`] kept calls from all readings; each call of the program is equally
+/// likely.
 ///
-/// Which reading the next one is of is drawn by how many calls are left of
-/// each (a draw without replacement); which of its kept calls, evenly.
+/// The next reading is drawn by its number of remaining calls (without replacement), and one of its
+/// kept calls uniformly.
 fn draw(readings: &[&Reading]) -> Vec<(u64, u64)> {
     let calls: u64 = readings.iter().map(|reading| reading.count).sum();
     let single = readings.iter().filter(|reading| reading.count > 0).count() <= 1;

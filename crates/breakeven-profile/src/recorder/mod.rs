@@ -1,4 +1,4 @@
-//! Recording what a program does, from inside the program.
+//! Records a program's operations, from inside the program.
 //!
 //! ```
 //! use breakeven_profile::{get_profiler, profile, scope};
@@ -23,7 +23,7 @@
 //! | to record | use |
 //! |---|---|
 //! | a function, sync or async | `#[profile]` ([`macro@crate::profile`]) |
-//! | a block, with what is known of it | [`scope!`](crate::scope) |
+//! | a block, with its fields | [`scope!`](crate::scope) |
 //! | an operation named at run time | [`Profiler::profile`], [`Profiler::measure`] |
 //! | the spans of `tracing` | `TracingLayer`, with the feature `tracing` |
 //! | the memory that calls hold | [`TrackingAllocator`] |
@@ -34,26 +34,24 @@
 //! `get_profiler(false)` or `BREAKEVEN_RECORD=off` is in its environment. Off, a
 //! guard is one relaxed load.
 //!
-//! **What is kept.** Of each operation (name, device, size): every call in count,
-//! sum, squares, least and greatest, exactly; 1024 calls drawn evenly from all
-//! as samples; self time; memory; the fields that were told. The first call is a
-//! sample as any other: a program's first call is one that it made. Call paths
-//! have times of their own. Where an operation calls itself, directly or through
-//! others, every call is a sample, and the path's total counts the outermost.
+//! **What is kept.** For each operation (name, device, size): exact count, sum, sum of squares,
+//! minimum and maximum of all calls; a uniform random sample of 1024 calls; self time; memory; the
+//! fields. The first call is an ordinary sample, because the program made it. Call paths have their
+//! own times. If an operation calls itself, directly or indirectly, every call is a sample, and the
+//! path's total counts the outermost one.
 //!
-//! **Bounds.** A thread tells 2048 call paths apart, a process 65 536
-//! operations; calls beyond are counted together under a name that says so.
-//! [`Profiler::losses`] tells all that was left out. Memory goes with the
-//! greatest number of threads that recorded at once, not with the calls or with
-//! the threads that came and went.
+//! **Bounds.** A thread distinguishes 2048 call paths, a process 65 536 operations; further calls
+//! are counted together under a name that says so. [`Profiler::losses`] reports all losses. Memory
+//! grows with the largest number of concurrently recording threads, not with the calls or the total
+//! number of threads.
 //!
-//! **What it costs** is in the profile (`environment.recorder`), measured in the
-//! same process, so that a judge can tell operations that are mostly recording.
-//! `benches/recorder.rs` compares it with the clock, puffin, `tracing` and Tracy.
+//! **Cost** is in the profile (`environment.recorder`), measured in the same process, so that a
+//! judge can recognise operations that are mostly recording. `benches/recorder.rs` compares it with
+//! the clock, puffin, `tracing` and Tracy.
 //!
-//! **How.** Each thread has a tree of the call paths it took, which it writes
-//! with plain moves; an export reads it through a sequence lock per node, and
-//! neither waits for the other. There is no unsafe code but in the allocator.
+//! **How.** Each thread has a tree of its call paths, which it writes with plain moves. An export
+//! reads it through a sequence lock per node, so that neither waits for the other. Only the
+//! allocator has unsafe code.
 
 mod allocator;
 mod buffer;
@@ -96,15 +94,15 @@ pub use layer::TracingLayer;
 pub use profiler::{ExportError, Profiler, get_profiler, is_on};
 pub use site::Site;
 
-/// The clock that everything is recorded with.
+/// The clock of all recordings.
 #[inline]
 fn clock() -> &'static Clock {
     static CLOCK: OnceLock<Clock> = OnceLock::new();
     CLOCK.get_or_init(Clock::new)
 }
 
-/// Calibrates the clock (up to 0.2 s), which the first call of a process would
-/// otherwise wait for; does nothing while recording is off.
+/// Calibrates the clock (up to 0.2 s), so that the first call of a process need not wait for it;
+/// does nothing while recording is off.
 pub fn prepare() {
     if is_on() {
         clock();

@@ -1,9 +1,9 @@
-//! What was recorded of one operation on one call path of one thread.
+//! The recording of one operation on one call path of one thread.
 //!
-//! The thread that owns a node writes it with plain moves (relaxed loads and
-//! stores); whoever exports reads it at any time. A version that is odd while a
-//! call is being added tells the reader to look again (a sequence lock: Boehm
-//! 2012, "Can seqlocks get along with programming language memory models?").
+//! The thread that owns a node writes it with plain moves (relaxed loads and stores); an export may
+//! read it at any time. An odd version means that a call is being added, and the reader must try
+//! again (a sequence lock: Boehm 2012, "Can seqlocks get along with programming language memory
+//! models?").
 
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -40,8 +40,7 @@ pub(super) struct Node {
     children: AtomicU64,
     /// Recorded calls inside, at any depth.
     nested: AtomicU64,
-    /// To be added to `sum` for the time that threads really spent: a future
-    /// is polled for less than it takes.
+    /// Added to `sum` to get the threads' real time: a future is polled for less than its duration.
     apart: AtomicU64,
     cancelled: AtomicU64,
     pub(super) memory: Memory,
@@ -56,20 +55,20 @@ pub(super) struct Node {
     /// Of a batch that an executor ran, the last execution.
     executions: Mutex<Option<Box<Executions>>>,
     within_execution: AtomicBool,
-    /// Its place in the tree of its thread.
+    /// Its index in the tree of its thread.
     pub(super) id: u32,
 }
 
-/// A figure that calls may tell: what it sums up to, and how many told it.
+/// A figure that calls may set: the sum of its values, and their number.
 #[derive(Debug)]
 struct Measure {
     sum: AtomicU64,
-    /// What the sum carried beyond 64 bits: flops do within hours.
+    /// Carry of the sum beyond 64 bits: flops exceed them within hours.
     carried: AtomicU64,
     calls: AtomicU64,
 }
 
-/// A figure told of each call, and how to find it in a node.
+/// A figure of each call, and where it is in a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Figure {
     Bytes,
@@ -81,7 +80,7 @@ pub(super) enum Figure {
 pub(super) struct Call {
     /// Time from its beginning to its end.
     pub(super) ticks: u64,
-    /// The part of that time in recorded calls inside.
+    /// Time of the recorded calls inside it.
     pub(super) children: u64,
     /// Recorded calls inside, at any depth.
     pub(super) nested: u64,
@@ -89,7 +88,7 @@ pub(super) struct Call {
     pub(super) folded: bool,
 }
 
-/// Adds to a word that only this thread writes; the value before.
+/// Adds to a word that only this thread writes; returns the value before.
 #[inline]
 fn add(word: &AtomicU64, more: u64) -> u64 {
     let before = word.load(Relaxed);
@@ -147,7 +146,7 @@ impl Node {
         }
     }
 
-    /// Has readers wait for [`changed`](Self::changed).
+    /// Makes readers wait for [`changed`](Self::changed).
     #[inline(always)]
     fn changing(&self) -> u64 {
         let version = self.version.load(Relaxed);
@@ -161,7 +160,7 @@ impl Node {
         self.version.store(version.wrapping_add(2), Release);
     }
 
-    /// Changes several words as one: a reader sees all of it or nothing.
+    /// Changes several words atomically for readers.
     #[inline(always)]
     fn change(&self, change: impl FnOnce()) {
         let version = self.changing();
@@ -181,7 +180,7 @@ impl Node {
         }
     }
 
-    /// Adds a part of a call: a future's, each time it is polled.
+    /// Adds a slice of a call: a future's, each time it is polled.
     pub(super) fn record_part(&self, call: Call) {
         self.change(|| {
             self.add_parts(call);
@@ -189,7 +188,7 @@ impl Node {
         });
     }
 
-    /// Adds a call whose parts were added as they passed.
+    /// Adds a call whose slices were added already.
     pub(super) fn record_whole(&self, ticks: u64, polled: u64, cancelled: bool, writer: &Writer) {
         let version = self.changing();
         add(&self.apart, ticks.wrapping_neg());
@@ -234,13 +233,13 @@ impl Node {
         index
     }
 
-    /// Keeps a sample, which ends the change. Apart, so that the usual call
-    /// has nothing to do after it.
+    /// Keeps a sample, which ends the change. A separate function, so that the usual call has
+    /// nothing to do after it.
     #[cold]
     #[inline(never)]
     fn keep(&self, index: u64, ticks: u64, polled: Option<u64>, writer: &Writer, version: u64) {
         let slot = self.draw.slot(index, &writer.random);
-        // Whoever reads the new value of the slot sees that `draw` has moved.
+        // A reader of the slot's new value also sees that `draw` has moved.
         fence(Release);
         self.samples.set(slot, ticks, writer);
         match polled {
@@ -250,7 +249,7 @@ impl Node {
         self.changed(version);
     }
 
-    /// Adds what a call told of itself.
+    /// Adds the call's fields.
     #[inline]
     pub(super) fn tell(&self, figure: Figure, value: u64) {
         let measure = match figure {
@@ -266,7 +265,7 @@ impl Node {
         });
     }
 
-    /// Adds the part of the GPU that a call kept busy, 0 to 1.
+    /// Adds the fraction of the GPU that a call kept busy, 0 to 1.
     pub(super) fn tell_gpu_use(&self, part: f64) {
         self.change(|| {
             let sum = f64::from_bits(self.gpu_use.sum.load(Relaxed)) + part;
@@ -275,7 +274,7 @@ impl Node {
         });
     }
 
-    /// Notes an attribute; the last value stays.
+    /// Sets an attribute; the last value counts.
     pub(super) fn tell_attribute(&self, name: &'static str, value: Value<'_>) {
         lock(&self.attributes).set(name, value);
     }
@@ -290,7 +289,7 @@ impl Node {
         self.within_execution.store(true, Relaxed);
     }
 
-    /// Begins anew as a node of nothing; its owner's to call.
+    /// Resets the node; only its owner may call this.
     pub(super) fn clear(&self) {
         self.change(|| {
             let words = [
@@ -324,7 +323,7 @@ impl Node {
         self.within_execution.store(false, Relaxed);
     }
 
-    /// What the node holds, all of it of the same moment.
+    /// Reads the node at one consistent moment.
     pub(super) fn read(&self) -> Reading {
         loop {
             let next = self.draw.next();
@@ -335,8 +334,8 @@ impl Node {
                 .zip(polled)
                 .filter_map(|(ticks, polled)| Some((ticks?, polled.or(ticks)?)))
                 .collect();
-            // While a reservoir fills, its slots do not change any more; after
-            // that, `draw` moves before a slot does.
+            // While a reservoir fills, its slots do not change again; after that, `draw` moves
+            // before a slot does.
             fence(Acquire);
             if self.draw.next() == next {
                 reading.attributes = lock(&self.attributes).clone();
@@ -383,7 +382,7 @@ impl Node {
             }
             tries += 1;
             if tries.is_multiple_of(64) {
-                // The writer may have been sent to sleep in the middle.
+                // The writer may have been preempted in the middle.
                 std::thread::yield_now();
             }
         }

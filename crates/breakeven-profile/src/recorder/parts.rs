@@ -1,5 +1,5 @@
-//! Calls that run in parts: a future each time it is polled, a span each time
-//! it is entered, on whatever thread that is.
+//! Calls that run in slices, on any thread: a future each time it is polled, a span each time it is
+//! entered.
 
 use std::ptr;
 
@@ -12,22 +12,22 @@ use super::node::{Figure, Node};
 use super::site::Site;
 use super::switch;
 
-/// A call that runs in parts, from the beginning of the first to the end of the last.
+/// A call that runs in slices, from the beginning of the first to the end of the last.
 #[derive(Debug)]
 pub(super) struct Parts {
-    /// `None` where the call is not recorded.
+    /// `None` if the call is not recorded.
     site: Option<&'static Site>,
     told: Vec<Detail>,
-    /// When the first part began, and in which recording.
+    /// When the first slice began, and in which recording.
     first: Option<(Instant, u32)>,
     last: Option<Instant>,
-    /// Where the last part was recorded: the buffer and the node.
+    /// Buffer and node of the last slice.
     place: Option<(&'static Buffer, &'static Node)>,
-    /// Time of all parts, ticks.
+    /// Time of all slices, ticks.
     polled: u64,
 }
 
-/// Something that is known of a call before there is a place to tell it.
+/// A field that is set before the call has a node.
 #[derive(Debug)]
 enum Detail {
     Figure(Figure, u64),
@@ -37,7 +37,7 @@ enum Detail {
 }
 
 impl Detail {
-    /// True where both tell the same field.
+    /// True if both set the same field.
     fn is_of(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Figure(this, _), Self::Figure(that, _)) => this == that,
@@ -69,14 +69,14 @@ impl Parts {
         }
     }
 
-    /// Makes it a call of another site, before its first part.
+    /// Changes the call's site, before its first slice.
     #[cfg(feature = "tracing")]
     pub(super) fn move_to(&mut self, site: Option<&'static Site>) {
         self.site = site;
     }
 
-    /// Begins a part on this thread. The call belongs to the recording that its
-    /// first part is in; where that is over, the rest is not recorded.
+    /// Begins a slice on this thread. The call belongs to the recording of its first slice; if that
+    /// has ended, the rest is not recorded.
     pub(super) fn begin(&mut self) -> Option<Open> {
         let open = call::open(self.site?);
         let generation = local::generation();
@@ -93,7 +93,7 @@ impl Parts {
         Some(open)
     }
 
-    /// Ends a part, on the thread that it began on.
+    /// Ends a slice, on the thread that it began on.
     pub(super) fn end(&mut self, open: &Open) {
         if let Some((ticks, end)) = call::close_part(open) {
             self.polled += ticks;
@@ -102,9 +102,9 @@ impl Parts {
         }
     }
 
-    /// Records the call as a whole, up to `end` or to the end of its last part: where
-    /// that part was recorded, or where this thread is now if that was another's. Does
-    /// nothing where the recording that it began in is over.
+    /// Records the complete call, up to `end` or to the end of its last slice: in the node of that
+    /// slice, or in this thread's if that was another thread's. Does nothing if the recording that
+    /// it began in has ended.
     pub(super) fn finish(&mut self, end: Option<Instant>, cancelled: bool) {
         let (Some(site), Some((start, generation))) = (self.site.take(), self.first) else {
             return;
@@ -146,7 +146,7 @@ impl Parts {
         self.push(Detail::Memory(bytes.count()));
     }
 
-    /// Tells what [`Guard::gpu_use`](super::Guard::gpu_use) does.
+    /// Sets [`Guard::gpu_use`](super::Guard::gpu_use).
     pub(super) fn tell_gpu_use(&mut self, part: f64) {
         if !part.is_nan() {
             self.push(Detail::GpuUse(part.clamp(0.0, 1.0)));
@@ -158,12 +158,12 @@ impl Parts {
     }
 
     fn push(&mut self, told: Detail) {
-        // A span may be told something any number of times.
+        // A span's fields may be set any number of times.
         const MOST: usize = 64;
         if !self.is_recorded() {
             return;
         }
-        // One value of each field for one call: the last.
+        // One value per field and call: the last.
         let has_room = self.told.len() < MOST;
         match self.told.iter_mut().find(|known| known.is_of(&told)) {
             Some(known) => *known = told,

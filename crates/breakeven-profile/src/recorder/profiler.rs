@@ -1,4 +1,4 @@
-//! The profiler of the process: on and off, out and back to nothing.
+//! The profiler of the process: switches recording, exports and resets it.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use crate::profile::{Environment, Profile};
 
 /// The profiler of this process; switches recording on or off.
 ///
-/// Recording is on from the start: nothing has to be called before the first
-/// [`scope!`](crate::scope). The environment has the last word: with
-/// `BREAKEVEN_RECORD=off` (or `0`, `false`, `no`) nothing is ever recorded, and
-/// each guard costs one relaxed load. The variable is read once.
+/// Recording is on from the start: nothing must be called before the first
+/// [`scope!`](crate::scope). The environment has priority: with `BREAKEVEN_RECORD=off` (or `0`,
+/// `false`, `no`) nothing is ever recorded, and each guard costs one relaxed load. The variable is
+/// read once.
 ///
 /// ```
 /// use breakeven_profile::{get_profiler, scope};
@@ -33,7 +33,7 @@ pub fn get_profiler(enabled: bool) -> Profiler {
 
 /// True while calls are recorded.
 ///
-/// One relaxed load, but for the first time in a process.
+/// One relaxed load, except for the first time in a process.
 #[inline]
 pub fn is_on() -> bool {
     switch::decided().unwrap_or_else(decide)
@@ -69,11 +69,11 @@ impl Profiler {
         is_on()
     }
 
-    /// Begins a call of an operation whose name is known at run time only.
-    /// [`scope!`](crate::scope) is cheaper and takes fields.
+    /// Begins a call of an operation whose name is only known at run time. [`scope!`](crate::scope)
+    /// is cheaper and accepts fields.
     ///
-    /// Names are kept for good, at most 65 536 of them: past that, calls are
-    /// counted under one name that says so.
+    /// Names are never freed, at most 65 536 of them: further calls are counted under one name that
+    /// says so.
     pub fn profile(&self, name: &str) -> Guard {
         Guard::enter_named(name, None, None)
     }
@@ -89,19 +89,19 @@ impl Profiler {
         work()
     }
 
-    /// Keeps the latest calls of each thread one by one, up to `capacity` of
-    /// them (rounded up to a power of two, at most 4 194 304; 24 bytes each).
-    /// 0 ends it. What no longer fits is counted in `Timeline::dropped`.
+    /// Keeps the latest calls of each thread one by one, up to `capacity` of them (rounded up to a
+    /// power of two, at most 4 194 304; 24 bytes each). 0 disables it. Calls that do not fit are
+    /// counted in `Timeline::dropped`.
     pub fn timeline(&self, capacity: usize) {
         let mut pool = pool();
         pool.timeline = capacity;
         pool.switch.announce();
     }
 
-    /// Changes what profiles say of the machine and the build. The system, the processor,
-    /// its cores and the memory are there already; the GPUs, the revision and the host are
-    /// for the program to add. The clock and the recorder's cost are measured, whatever is
-    /// set. `change` must not ask for a snapshot, which would wait for it.
+    /// Changes the description of machine and build in profiles. The system, the processor, its
+    /// cores and the memory are set already; the program can add the GPUs, the revision and the
+    /// host. The clock and the recorder's cost are always measured. `change` must not request a
+    /// snapshot, which would deadlock.
     ///
     /// ```
     /// let profiler = breakeven_profile::get_profiler(true);
@@ -112,23 +112,22 @@ impl Profiler {
         change(&mut lock(export::described()));
     }
 
-    /// What was recorded until now, of all threads, as one run. Calls that are
-    /// still open are not in it. Other threads may go on recording meanwhile.
+    /// Returns the recording so far, of all threads, as one run. Open calls are not in it. Other
+    /// threads may continue to record meanwhile.
     ///
-    /// The first time in a process this takes a few milliseconds: the recorder
-    /// measures its clock and itself.
+    /// The first call in a process takes a few milliseconds: the recorder measures its clock and
+    /// itself.
     pub fn snapshot(&self) -> Profile {
         export::profile()
     }
 
-    /// Writes what was recorded to a profile file; see [`file::write()`].
+    /// Writes the recording to a profile file; see [`file::write()`].
     ///
     /// # Errors
     ///
-    /// [`ExportError::Empty`] where no call was recorded: the file is left as it
-    /// is. Where it was the environment that switched recording off, an empty
-    /// profile is written instead, so that the operator's switch makes no
-    /// program fail and no old file pass for a new one.
+    /// [`ExportError::Empty`] if no call was recorded: the file is left unchanged. If the
+    /// environment switched recording off, an empty profile is written instead, so that the
+    /// operator's switch makes no program fail and no old file pass for a new one.
     pub fn export_json(&self, path: impl AsRef<Path>) -> Result<(), ExportError> {
         let profile = self.snapshot();
         if profile.operations.is_empty() && !pool().switch.is_forbidden() {
@@ -137,7 +136,7 @@ impl Profiler {
         Ok(file::write(&profile, path.as_ref())?)
     }
 
-    /// Forgets what was recorded. Calls that are open are not recorded when they end.
+    /// Discards the recording. Calls that are open are not recorded when they end.
     pub fn reset(&self) {
         let mut pool = pool();
         pool.generation = pool.generation.checked_add(1).unwrap_or(1);
@@ -145,7 +144,7 @@ impl Profiler {
         pool.switch.announce();
     }
 
-    /// What was left out of the recording, and why.
+    /// What the recording lost, and why.
     pub fn losses(&self) -> Losses {
         export::losses()
     }

@@ -1,4 +1,4 @@
-//! What was recorded of one operation on one call path, as whoever exports sees it.
+//! The recording of one operation on one call path, as an export sees it.
 
 use super::field::Attributes;
 use crate::profile::Executions;
@@ -16,12 +16,12 @@ pub(super) struct Reading {
     pub(super) apart: u64,
     pub(super) cancelled: u64,
     pub(super) memory: u64,
-    /// Sum and number of calls that told it.
+    /// Sum of the values and number of calls that set one.
     pub(super) bytes: (u128, u64),
     pub(super) items: (u128, u64),
     pub(super) flops: (u128, u64),
     pub(super) gpu_use: (f64, u64),
-    /// Kept calls: the whole time, and the part of it that was polled.
+    /// Kept calls: the total time, and the polled time in it.
     pub(super) kept: Vec<(u64, u64)>,
     pub(super) attributes: Attributes,
     pub(super) executions: Option<Box<Executions>>,

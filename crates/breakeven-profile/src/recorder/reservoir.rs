@@ -1,8 +1,8 @@
 //! A sample of bounded size, drawn evenly from a stream of unknown length.
 //!
-//! Algorithm L of Li (1994, "Reservoir-sampling algorithms of time complexity
-//! O(n(1 + log(N/n)))"): it draws how many values to leave out until the next
-//! one is kept, so a value that is not kept costs one comparison.
+//! Algorithm L of Li (1994, "Reservoir-sampling algorithms of time complexity O(n(1 + log(N/n)))"):
+//! it draws how many values to skip until the next one is kept, so a skipped value costs one
+//! comparison.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,7 +12,7 @@ use super::writer::{Random, Writer};
 /// Values that a full reservoir holds.
 pub(super) const CAPACITY: u64 = 1_024;
 
-/// First slot of each chunk. A reservoir of few values takes little memory.
+/// First slot of each chunk. A reservoir with few values uses little memory.
 const CHUNKS: [u64; 4] = [0, 16, 64, 256];
 
 /// "No value" in a slot that was never written.
@@ -37,7 +37,7 @@ impl Slots {
         let (chunk, first) = Self::chunk_of(slot);
         let slots = self.0[chunk].get_or_init(|| {
             let end = CHUNKS.get(chunk + 1).unwrap_or(&CAPACITY);
-            // An allocator that records must not come to this slot again.
+            // An allocator that records must not reach this slot again.
             writer.quiet(|| (first..*end).map(|_| AtomicU64::new(NONE)).collect())
         });
         slots[index(slot - first)].store(value, Relaxed);
@@ -60,7 +60,7 @@ impl Slots {
         })
     }
 
-    /// Forgets all values; the memory stays for the next ones.
+    /// Removes all values; the memory is reused.
     pub(super) fn clear(&self) {
         for slots in self.0.iter().filter_map(OnceLock::get) {
             slots.iter().for_each(|slot| slot.store(NONE, Relaxed));
@@ -93,18 +93,18 @@ impl Draw {
         self.next.store(0, Relaxed);
     }
 
-    /// True where the value of that index in the stream is kept.
+    /// True if the value of that index in the stream is kept.
     #[inline]
     pub(super) fn keeps(&self, index: u64) -> bool {
         index >= self.next.load(Relaxed)
     }
 
-    /// Changes with each value that is kept in place of another.
+    /// Changes with each value that replaces another.
     pub(super) fn next(&self) -> u64 {
         self.next.load(Relaxed)
     }
 
-    /// The slot for the value of that index, which is kept.
+    /// The slot for the kept value of that index.
     pub(super) fn slot(&self, index: u64, random: &Random) -> u64 {
         if index < CAPACITY {
             if index == CAPACITY - 1 {
@@ -117,7 +117,7 @@ impl Draw {
         random.below(CAPACITY)
     }
 
-    /// Draws which value after `index` is the next one kept.
+    /// Draws which value after `index` is kept next.
     fn skip(&self, index: u64, weight: f64, random: &Random) {
         let weight = weight * (random.unit().ln() / CAPACITY as f64).exp();
         let left_out = (random.unit().ln() / (-weight).ln_1p()).floor();

@@ -1,6 +1,6 @@
 //! The macro that begins a recorded call.
 
-/// Records the time until the end of the block that the guard lives in.
+/// Records the time until the end of the block that contains the guard.
 ///
 /// ```
 /// use breakeven_profile::scope;
@@ -14,19 +14,18 @@
 ///
 /// The name is a constant text. Fields follow it as `name = value`:
 ///
-/// | field | takes | in the profile |
+/// | field | type | in the profile |
 /// |---|---|---|
 /// | `device` | `&str` | the operation's device, else `cpu` |
 /// | `size` | whole number | the operation's size in elements |
-/// | `bytes`, `items`, `flops` | whole number | the mean over the calls that told it |
-/// | `memory_bytes` | whole number | the most that any call told |
-/// | `gpu_use` | `f64`, 0 to 1 | the mean over the calls that told it |
-/// | any other | truth, number, text | an attribute: the last value told |
+/// | `bytes`, `items`, `flops` | whole number | the mean over the calls that set it |
+/// | `memory_bytes` | whole number | the largest value of any call |
+/// | `gpu_use` | `f64`, 0 to 1 | the mean over the calls that set it |
+/// | any other | `bool`, number, text | an attribute: the last value |
 ///
-/// Name, device and size together tell one operation from another. While
-/// recording is off the values are not computed, and a guard without fields
-/// never pays for them. What is known only later is told to the guard, as in
-/// `guard.bytes(written)`.
+/// Name, device and size together identify an operation. While recording is off the values are not
+/// computed, and a guard without fields never pays for them. Values that are only known later are
+/// set on the guard, as in `guard.bytes(written)`.
 ///
 /// ```
 /// # use breakeven_profile::scope;
@@ -53,7 +52,7 @@ macro_rules! scope {
     }};
 }
 
-/// What `#[profile]` makes of an async function's options.
+/// The form that `#[profile]` gives an async function's options.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __async_scope {
@@ -71,7 +70,7 @@ macro_rules! __async_scope {
     }};
 }
 
-/// Enters by the site alone, unless a field says which device or size.
+/// Enters by the site alone, unless a field sets the device or size.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __scope_enter {
@@ -117,7 +116,7 @@ macro_rules! __scope_size {
     ($field:ident = $value:expr, $($rest:tt)*) => { $crate::__scope_size!($($rest)*) };
 }
 
-/// Tells the guard a field; device and size are told already.
+/// Sets a field on the guard; device and size are set already.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __scope_tell {

@@ -1,5 +1,5 @@
-//! What an operation is to the recorder: a name, a device and a size, once in
-//! memory for as long as the process lives.
+//! An operation as the recorder stores it: a name, a device and a size, once in memory for the life
+//! of the process.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
@@ -7,24 +7,24 @@ use std::sync::{LazyLock, Mutex};
 use super::lock::lock;
 use crate::profile::Device;
 
-/// Different operations that are told apart in the life of a process.
+/// Most operations that a process distinguishes.
 pub(super) const MAX_SITES: usize = 1 << 16;
 
-/// Bytes of a name that are kept.
+/// Longest name, bytes.
 const MAX_NAME: usize = 1_000;
 
-/// Where calls are counted that there is no room to tell apart.
+/// The operation of all calls beyond that limit.
 pub(super) static OVERFLOW: Site = Site::new("(more operations than the recorder keeps)");
 
-/// A place in a program that is recorded, or an operation that several of them are.
+/// A recorded place in a program, or an operation that several places share.
 ///
-/// Made by [`scope!`](crate::scope) and the attribute; nothing to call by hand.
+/// Created by [`scope!`](crate::scope) and the attribute; programs need not call it.
 #[derive(Debug)]
 pub struct Site {
     pub(super) name: &'static str,
     pub(super) device: &'static str,
     pub(super) size: Option<u64>,
-    /// When the operation was first seen, as a number; 0 for a place in the program.
+    /// When the operation was first recorded, as a number; 0 for a place in the program.
     pub(super) ordinal: usize,
 }
 
@@ -49,8 +49,8 @@ type Key<'a> = (&'a str, &'a str, Option<u64>);
 
 static SITES: LazyLock<Mutex<HashMap<Key<'static>, &'static Site>>> = LazyLock::new(Mutex::default);
 
-/// The one site of that name, device and size. What is made here stays: names
-/// and sizes may come from outside, so their number is bounded.
+/// The unique site of that name, device and size. Sites are never freed; names and sizes may come
+/// from outside, so their number is bounded.
 pub(super) fn intern(name: &str, device: Option<&str>, size: Option<u64>) -> &'static Site {
     let name = match &name[..name.floor_char_boundary(MAX_NAME)] {
         "" => "(unnamed)",

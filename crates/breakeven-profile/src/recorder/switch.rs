@@ -1,25 +1,25 @@
-//! Whether anything is recorded, in one word that every guard reads.
+//! Whether recording is on, in one word that every guard reads.
 
 use std::env;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The environment's variable that switches recording off, whatever the program asks for.
+/// The environment variable that switches recording off, whatever the program requests.
 const VARIABLE: &str = "BREAKEVEN_RECORD";
 
 const OFF: u32 = 0;
 
-/// Nobody has asked yet.
+/// Not read yet.
 const UNDECIDED: u32 = 1;
 
-/// [`OFF`], [`UNDECIDED`], or a number that changes whenever threads have to
-/// look at what they follow: a reset, another timeline.
+/// [`OFF`], [`UNDECIDED`], or a number that changes whenever threads must update their settings:
+/// after a reset, or a change of the timeline.
 static STATE: AtomicU32 = AtomicU32::new(UNDECIDED);
 
-/// What the program and its environment want.
+/// The settings of the program and its environment.
 #[derive(Debug)]
 pub(super) struct Wanted {
     on: bool,
-    /// The environment's word, once it was read.
+    /// The environment's setting, once read.
     forbidden: Option<bool>,
     state: u32,
 }
@@ -33,20 +33,20 @@ impl Wanted {
         }
     }
 
-    /// Switches; the environment's `off` is stronger.
+    /// Switches recording; the environment's `off` has priority.
     pub(super) fn turn(&mut self, on: bool) {
         self.on = on;
         self.publish();
     }
 
-    /// Has every thread look at what it follows before it records on.
+    /// Makes every thread update its settings before it continues to record.
     pub(super) fn announce(&mut self) {
-        // After four thousand million resets the numbers begin anew.
+        // After four thousand million resets the numbers wrap.
         self.state = self.state.checked_add(1).unwrap_or(UNDECIDED + 1);
         self.publish();
     }
 
-    /// True where the environment has switched recording off.
+    /// True if the environment has switched recording off.
     pub(super) fn is_forbidden(&mut self) -> bool {
         *self.forbidden.get_or_insert_with(|| {
             let value = env::var(VARIABLE).unwrap_or_default();
@@ -69,7 +69,7 @@ pub(super) fn state() -> Option<u32> {
     (state != OFF).then_some(state)
 }
 
-/// Whether calls are recorded; `None` where nobody has asked yet.
+/// Whether calls are recorded; `None` if this was not decided yet.
 #[inline(always)]
 pub(super) fn decided() -> Option<bool> {
     match STATE.load(Ordering::Relaxed) {

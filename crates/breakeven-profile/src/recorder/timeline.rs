@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, fence};
 
 use super::lock::lock;
 
-/// The most events that a thread's ring holds.
+/// Most events in a thread's ring buffer.
 pub(super) const MAX_EVENTS: usize = 1 << 22;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,12 +21,12 @@ pub(super) struct Event {
 /// The latest events of one thread, which writes it; any may read.
 #[derive(Debug, Default)]
 pub(super) struct Ring {
-    /// Events that it holds, a power of two; 0: it takes none.
+    /// Capacity in events, a power of two; 0 disables it.
     capacity: AtomicUsize,
-    /// Memory is never given back, so that readers need no lock; a ring that
-    /// has to grow takes new memory, at least twice as much as before.
+    /// Memory is never freed, so that readers need no lock; a ring that must grow allocates new
+    /// memory, at least twice as much as before.
     slots: Mutex<&'static [Slot]>,
-    /// Events that were begun and ended being written.
+    /// Number of events whose writing began, and whose writing ended.
     begun: AtomicU64,
     ended: AtomicU64,
 }
@@ -39,8 +39,8 @@ pub(super) struct Slot {
 }
 
 impl Ring {
-    /// Makes room for so many events, rounded up to a power of two; its owner's
-    /// to call. What it held is dropped where the room changes.
+    /// Makes room for that many events, rounded up to a power of two; only its owner may call this.
+    /// A change of size drops the content.
     pub(super) fn resize(&self, capacity: usize) -> &'static [Slot] {
         let capacity = match capacity.min(MAX_EVENTS) {
             0 => 0,
@@ -63,7 +63,7 @@ impl Ring {
         self.ended.store(0, Release);
     }
 
-    /// Adds an event; `slots` is what [`resize`](Self::resize) gave.
+    /// Adds an event; `slots` is the result of [`resize`](Self::resize).
     #[inline]
     pub(super) fn push(&self, slots: &'static [Slot], event: Event) {
         let index = self.begun.load(Relaxed);
@@ -81,7 +81,7 @@ impl Ring {
         self.ended.store(index + 1, Release);
     }
 
-    /// The events that it holds, and how many it had no more room for.
+    /// Its events, and the number of events that had no room.
     pub(super) fn read(&self) -> (Vec<Event>, u64) {
         let slots = *lock(&self.slots);
         let capacity = self.capacity.load(Relaxed);
@@ -99,7 +99,7 @@ impl Ring {
             });
         }
         fence(Acquire);
-        // What was overwritten meanwhile, or may have been.
+        // Events that were, or may have been, overwritten meanwhile.
         let sound = self.begun.load(Relaxed).saturating_sub(room);
         let lost = sound.saturating_sub(first).min(events.len() as u64);
         events.drain(..usize::try_from(lost).expect("at most the length of a list"));

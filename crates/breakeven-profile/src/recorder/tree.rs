@@ -1,4 +1,4 @@
-//! The call paths of one thread: which node is which operation inside which.
+//! The call paths of one thread: a tree of operations.
 
 use std::collections::HashMap;
 use std::ptr;
@@ -6,7 +6,7 @@ use std::ptr;
 use super::node::{Node, ROOT};
 use super::site::{self, OVERFLOW, Site};
 
-/// Call paths that are told apart per thread.
+/// Most call paths per thread.
 pub(super) const MAX_NODES: usize = 2_048;
 
 /// A step on a call path, from a node along a site.
@@ -17,12 +17,12 @@ pub(super) struct Edge {
     pub(super) end: End,
 }
 
-/// Where a step leads.
+/// The target of a step.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct End {
     pub(super) node: &'static Node,
-    /// The node that knows whether a call of this name is open on this path:
-    /// the same for all devices and sizes.
+    /// The node that records whether a call of this name is open on this path, shared by all
+    /// devices and sizes.
     pub(super) family: &'static Node,
 }
 
@@ -33,7 +33,7 @@ impl Edge {
     }
 }
 
-/// Which operation a node is, and inside which other.
+/// A node's operation, and its parent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) node: &'static Node,
@@ -43,16 +43,16 @@ pub(super) struct Place {
     pub(super) family: &'static Node,
 }
 
-/// The call paths of one thread. Nodes are never given back: the memory is
-/// bounded by their greatest number, and a reference to one can be kept anywhere.
+/// The call paths of one thread. Nodes are never freed: their number bounds the memory, and
+/// references to them stay valid.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     places: Vec<Place>,
-    /// Nodes that were in use before the last clearing.
+    /// Nodes that were in use before the last reset.
     spare: Vec<&'static Node>,
     by_id: HashMap<u32, usize>,
     by_operation: HashMap<(u32, usize), &'static Node>,
-    /// By the family of the node around and the name.
+    /// By the family of the parent node, and the name.
     families: HashMap<(u32, &'static str), &'static Node>,
     made: u32,
 }
@@ -74,7 +74,7 @@ impl Tree {
         }
     }
 
-    /// The node and those around it, the innermost first.
+    /// The node and its ancestors, the innermost first.
     pub(super) fn path(&self, from: &'static Node) -> impl Iterator<Item = &Place> {
         std::iter::successors(self.place(from), |below| self.place(below.parent))
     }
@@ -83,17 +83,17 @@ impl Tree {
         self.by_id.get(&node.id).map(|index| &self.places[*index])
     }
 
-    /// The step from `parent` along `site`; its node is made where there is none.
+    /// The step from `parent` along `site`; creates its node if there is none.
     ///
-    /// A name that is on the path already leads back to where it is: recursion
-    /// makes no longer paths.
+    /// A name that is on the path already leads back to its node: recursion does not lengthen
+    /// paths.
     pub(super) fn step(&mut self, parent: &'static Node, site: &'static Site) -> Edge {
         let mut operation = site::intern(site.name, Some(site.device), site.size);
         let same = self
             .path(parent)
             .find(|place| place.operation.name == operation.name);
         let mut around = same.map_or(parent, |place| place.parent);
-        // One node is kept for what has no node.
+        // One node is reserved for calls beyond the limit.
         let is_full = self.places.len() >= MAX_NODES - 1;
         if is_full && !self.by_operation.contains_key(&key(around, operation)) {
             (operation, around) = (&OVERFLOW, &ROOT);
@@ -149,7 +149,7 @@ mod tests {
         assert!(ptr::eq(tree.step(g, named("g")).end.node, g));
         assert_eq!(tree.places().len(), 2);
 
-        // Another size is another node, beside the first and of its family.
+        // Another size is another node, next to the first and of its family.
         let smaller = tree.step(g, site::intern("f", None, Some(3)));
         assert!(!ptr::eq(smaller.end.node, f));
         assert!(ptr::eq(smaller.end.family, f));

@@ -1,14 +1,13 @@
-//! What a thread has with it where it records: random numbers, and whether it may
-//! begin a call.
+//! A thread's recording state: random numbers, and whether it may begin a call.
 
 use std::cell::Cell;
 
-/// The writing thread's own; part of its [`Local`](super::local::Local).
+/// Only for the writing thread; a field of its [`Local`](super::local::Local).
 #[derive(Debug)]
 pub(super) struct Writer {
-    /// What the switch said when the thread last looked; 0: it has not.
+    /// The switch's value when the thread last read it; 0 before.
     pub(super) state: Cell<u32>,
-    /// True while the thread holds a lock: an allocator that records must not come in again.
+    /// True while the thread has a lock: an allocator that records must not enter again.
     pub(super) busy: Cell<bool>,
     pub(super) random: Random,
 }
@@ -22,11 +21,11 @@ impl Writer {
         }
     }
 
-    /// Runs `with` while this thread begins no call: what it locks, an allocator
-    /// that records would wait for.
+    /// Runs `with` while this thread begins no call, because an allocator that records would wait
+    /// for the locks in `with`.
     pub(super) fn quiet<R>(&self, with: impl FnOnce() -> R) -> R {
         let busy = self.busy.replace(true);
-        // Sends whoever begins a call to `attach`, which finds the thread busy.
+        // Sends every new call to `attach`, which finds the thread busy.
         let state = self.state.replace(0);
         let result = with();
         self.state.set(state);
@@ -64,7 +63,7 @@ impl Random {
         ((self.next() >> 11) as f64 + 0.5) * 2.0_f64.powi(-53)
     }
 
-    /// Below `end`, every number as likely as another (up to `end` / 2^64).
+    /// A uniform number below `end` (up to a bias of `end` / 2^64).
     pub(super) fn below(&self, end: u64) -> u64 {
         let product = u128::from(self.next()) * u128::from(end);
         (product >> 64) as u64

@@ -1,8 +1,7 @@
-//! What can be wrong with a sample or a parameter, and the checks that say so.
+//! Errors of a sample or a parameter, and the checks that return them.
 
-/// Largest magnitude of a value that the statistics take: squares of 1e140,
-/// summed over 2⁶⁴ values, still fit an `f64`. Positive values (for logarithms)
-/// are at least its reciprocal.
+/// Largest magnitude of a value that the statistics accept: squares of 1e140, summed over 2⁶⁴
+/// values, still fit an `f64`. Positive values (for logarithms) are at least its reciprocal.
 pub const MAX_MAGNITUDE: f64 = 1e140;
 
 /// Why there is no answer: what was wrong, where, and what to do about it.
@@ -14,12 +13,12 @@ pub enum StatsError {
     TooFew {
         /// The sample or argument.
         what: &'static str,
-        /// The least number of values.
+        /// The smallest number of values.
         needed: usize,
         /// The number of values given.
         got: usize,
     },
-    /// The work would grow out of bounds.
+    /// The work would exceed its bound.
     #[error(
         "{what} has {got} values where at most {limit} are accepted; keep every k-th value, or a \
          random sample"
@@ -27,7 +26,7 @@ pub enum StatsError {
     TooMany {
         /// The sample or argument.
         what: &'static str,
-        /// The greatest number of values.
+        /// The largest number of values.
         limit: usize,
         /// The number of values given.
         got: usize,
@@ -82,7 +81,7 @@ pub enum StatsError {
         /// The first place where the order breaks.
         index: usize,
     },
-    /// All values are the same where the statistic lives on their differences.
+    /// All values are equal, but the statistic needs differences.
     #[error("all values of {what} are equal, so nothing follows from them; vary {what}")]
     NoSpread {
         /// The sample or argument.
@@ -104,7 +103,7 @@ pub enum StatsError {
     Overflow {
         /// The result.
         what: &'static str,
-        /// What it came out as.
+        /// The value.
         value: f64,
     },
 }

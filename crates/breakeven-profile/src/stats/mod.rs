@@ -1,18 +1,15 @@
-//! What describes one sample: pure functions on slices, with no clock, no file
-//! and no profile in sight. Tests, intervals and fits are in the crate
-//! `breakeven-stats`, which is built on these.
+//! Describes one sample: pure functions on slices, which know no clock, file or profile. The crate
+//! `breakeven-stats` builds tests, intervals and fits on these.
 //!
-//! Describe a sample with [`Summary`], or with [`Moments`] where its values are
-//! too many to keep; take one figure of it with [`median`] or [`quantile`].
+//! Describe a sample with [`Summary`], or with [`Moments`] if its values are too many to keep; take
+//! one figure of it with [`median`] or [`quantile`].
 //!
-//! Every function takes any slice whatever and answers with a [`StatsError`]
-//! where it has no answer: it neither panics nor returns a NaN. Values are
-//! finite and of magnitude up to [`MAX_MAGNITUDE`], which keeps sums of their
-//! squares finite. A unit is the caller's choice, the same for all values.
+//! Every function accepts any slice and returns a [`StatsError`] if there is no answer: it neither
+//! panics nor returns a NaN. Values are finite and of magnitude up to [`MAX_MAGNITUDE`], which
+//! keeps sums of their squares finite. The unit is the caller's choice, the same for all values.
 //!
-//! The checks ([`check_finite`] and those beside it) and the quantiles of values
-//! that were checked ([`median_in_place`], [`quantile_of_sorted`]) are public for
-//! statistics that are built on these.
+//! The checks ([`check_finite`] and its neighbours) and the quantiles of checked values
+//! ([`median_in_place`], [`quantile_of_sorted`]) are public for statistics that build on these.
 
 mod error;
 mod moments;

@@ -24,7 +24,7 @@ pub struct Moments {
     max: f64,
 }
 
-/// [`Moments`] as read from a file, before it is known that they can be true.
+/// [`Moments`] as read from a file, not yet checked.
 #[derive(Deserialize)]
 struct Fields {
     count: u64,
@@ -52,11 +52,11 @@ impl Moments {
         Ok(moments)
     }
 
-    /// Moments of values that another summed up: how many, their mean, the sum
-    /// of their squared deviations from it, the least and the greatest.
+    /// Moments from given sums: the count, the mean, the sum of squared deviations from it, the
+    /// minimum and the maximum.
     ///
     /// # Errors
-    /// [`StatsError`] where no values can have these moments.
+    /// [`StatsError`] if no values can have these moments.
     pub fn of_parts(
         count: u64,
         mean: f64,
@@ -98,13 +98,13 @@ impl Moments {
         self.count = self.count.saturating_add(1);
         self.total += value;
         let before = value - self.mean;
-        // The clamp takes off a last digit of rounding, no more.
+        // The clamp only removes rounding of the last digit.
         self.mean = (self.mean + before / self.count as f64).clamp(self.min, self.max);
         self.m2 += (before * (value - self.mean)).max(0.0);
     }
 
-    /// Adds the values that `other` has seen. The result is that of pushing
-    /// them one by one, up to rounding; the count saturates.
+    /// Adds the values of `other`. The result equals that of pushing them one by one, up to
+    /// rounding; the count saturates.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
@@ -159,8 +159,8 @@ impl Moments {
         self.variance().map(f64::sqrt)
     }
 
-    /// Coefficient of variation: deviation over |mean|, a fraction. `None`
-    /// below two values and where the mean is zero or next to it.
+    /// Coefficient of variation: deviation over |mean|, a fraction. `None` below two values, and if
+    /// the mean is zero or close to it.
     pub fn cv(&self) -> Option<f64> {
         let cv = self.deviation()? / self.mean.abs();
         cv.is_finite().then_some(cv)

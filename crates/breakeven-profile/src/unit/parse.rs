@@ -1,23 +1,23 @@
-//! Reading figures with their units, as people type them: `2 ms`, `64 GiB`, `12 GB/s`.
+//! Parses figures with units, as users type them: `2 ms`, `64 GiB`, `12 GB/s`.
 
 use super::{MEMORY, TIME};
 
-/// Decimal units of memory: bytes in one, name.
+/// Decimal units of memory: bytes per unit, name.
 const DECIMAL_MEMORY: [(f64, &str); 4] = [(1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB")];
 
 /// Why a text is not a figure with a unit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnitError {
-    /// No duration.
+    /// Not a duration.
     #[error("{0:?} is not a duration; write a number and a unit, as in \"2 ms\" or \"800 us\"")]
     Time(String),
-    /// No size of memory.
+    /// Not a size of memory.
     #[error(
         "{0:?} is not a size of memory; write a number and a unit, as in \"64 GiB\", \"10 kB\" or \"512 B\""
     )]
     Bytes(String),
-    /// No rate of data.
+    /// Not a rate of data.
     #[error("{0:?} is not a rate of data; write a number and a unit per second, as in \"12 GB/s\"")]
     Rate(String),
     /// More bytes than 64 bits count.
@@ -34,7 +34,7 @@ pub fn parse_time(text: &str) -> Result<f64, UnitError> {
     let wrong = || UnitError::Time(text.to_owned());
     let (number, unit) = split(text).ok_or_else(wrong)?;
     let unit = match unit {
-        // The letter µ has two code points, and a keyboard often none.
+        // The letter µ has two code points, and many keyboards have none.
         "us" | "μs" => "µs",
         unit => unit,
     };
@@ -42,8 +42,8 @@ pub fn parse_time(text: &str) -> Result<f64, UnitError> {
     figure(number, scale).ok_or_else(wrong)
 }
 
-/// A size of memory in bytes: `64 GiB`, `10 kB`, `512 B`; without a unit, bytes.
-/// Parts of a byte are rounded.
+/// A size of memory in bytes: `64 GiB`, `10 kB`, `512 B`; without a unit, bytes. Fractions of a
+/// byte are rounded.
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
     let wrong = || UnitError::Bytes(text.to_owned());
     let (number, unit) = split(text).unwrap_or((text.trim(), "B"));
     let scale = memory_scale(unit).ok_or_else(wrong)?;
-    // A whole number is exact up to the last one.
+    // An integer is exact to the last digit.
     let whole = number.parse::<u64>().ok();
     if let Some(bytes) = whole.and_then(|number| number.checked_mul(whole_bytes(scale)?)) {
         return Ok(bytes);
@@ -96,7 +96,7 @@ fn memory_scale(unit: &str) -> Option<f64> {
     scale(&MEMORY, unit).or_else(|| scale(&DECIMAL_MEMORY, unit))
 }
 
-/// That many of a unit; `None` for what is negative or not finite.
+/// The amount in base units; `None` if it is negative or not finite.
 fn figure(number: &str, scale: f64) -> Option<f64> {
     let value = number.parse::<f64>().ok()? * scale;
     (value.is_finite() && value >= 0.0).then_some(value + 0.0)

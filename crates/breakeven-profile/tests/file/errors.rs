@@ -157,10 +157,10 @@ fn wrong_loads() {
     assert_snapshot!(refused_load("[7]"), @"profile.json:1:56: load[0]: invalid type: integer `7`, expected an object");
     assert_snapshot!(refused_load("[{}]"), @"profile.json:1:57: load[0]: missing field `interval_ns`");
     assert_snapshot!(refused_load("[{\"interval_ns\": -1}]"), @"profile.json:1:74: load[0].interval_ns: invalid value: floating point `-1.0`, expected a time in ns, from 0 to 2^63");
-    assert_snapshot!(sample("\"used\": 1.5"), @"profile.json: load[0].devices[0].samples[0].used: the use is no part of a whole; give numbers from 0 to 1");
-    assert_snapshot!(sample("\"clock_hz\": [3, 2, 1]"), @"profile.json: load[0].devices[0].samples[0].clock_hz: the least, the mean and the greatest are not in this order");
-    assert_snapshot!(sample("\"power_watts\": [1, 2]"), @"profile.json:1:172: load[0].devices[0].samples[0].power_watts: expected a number, or a list of the least, the mean and the greatest one");
-    assert_snapshot!(sample("\"memory_bytes\": \"much\""), @"profile.json:1:173: load[0].devices[0].samples[0].memory_bytes: expected a number, or a list of the least, the mean and the greatest one");
+    assert_snapshot!(sample("\"used\": 1.5"), @"profile.json: load[0].devices[0].samples[0].used: the use is not a fraction; give numbers from 0 to 1");
+    assert_snapshot!(sample("\"clock_hz\": [3, 2, 1]"), @"profile.json: load[0].devices[0].samples[0].clock_hz: minimum, mean and maximum are not in this order");
+    assert_snapshot!(sample("\"power_watts\": [1, 2]"), @"profile.json:1:172: load[0].devices[0].samples[0].power_watts: expected a number, or a list of minimum, mean and maximum");
+    assert_snapshot!(sample("\"memory_bytes\": \"much\""), @"profile.json:1:173: load[0].devices[0].samples[0].memory_bytes: expected a number, or a list of minimum, mean and maximum");
     assert_snapshot!(sample("\"limited\": -1"), @"profile.json:1:163: load[0].devices[0].samples[0].limited: invalid value: integer `-1`, expected a whole number, 0 or more");
     assert_snapshot!(sample("\"limits\": [\"power\"]"), @"profile.json:1:161: load[0].devices[0].samples[0].limits: invalid type: list, expected an object");
 }

@@ -44,13 +44,13 @@ from ._run import run as run
 from ._run import run_async as run_async
 
 if "XDG_RUNTIME_DIR" not in _os.environ:
-    # Without that folder, Mesa's choice of the first device looks for a display in vain and
-    # says so on stderr. Devices are taken by name here: it is not needed.
+    # Without that folder, Mesa's device selection looks for a display in vain and reports that on
+    # stderr. Devices are chosen by name here, so it is not needed.
     _os.environ.setdefault("NODEVICE_SELECT", "1")
 
 
 def __getattr__(name: str) -> object:
-    """``breakeven.ray`` is imported when it is asked for: importing Ray takes half a second."""
+    """``breakeven.ray`` is imported on first use, because importing Ray takes half a second."""
     if name == "ray":
         import importlib
 

@@ -1,4 +1,4 @@
-"""Advice: what to change first, why, and what it should gain. And where work would run."""
+"""Advice: what to change first, why, and the estimated gain. Also where work would run."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class OptimizationSuggestion:
-    """One piece of advice. What cannot be estimated is None."""
+    """One piece of advice. Figures without an estimate are None."""
 
-    #: Its place in the whole list, from 1.
+    #: Its rank in the complete list, from 1.
     rank: int
     operation: str
     device: str
     size: Optional[int]
     #: ROUTING, BATCHING, MEMORY, CACHING, ALGORITHM or PARALLELIZATION.
     type: str
-    #: CRITICAL, HIGH, MEDIUM or LOW: how much of the whole time it saves.
+    #: CRITICAL, HIGH, MEDIUM or LOW: how much of the total time it saves.
     priority: str
     rule: str
     target_device: Optional[str]
@@ -35,11 +35,11 @@ class OptimizationSuggestion:
     expected_improvement: str
     #: What to do.
     implementation_hint: str
-    #: Mean time of a call now, and afterwards by the estimate.
+    #: Mean time of a call now, and the estimate afterwards.
     current_time_ms: float
     estimated_time_ms: Optional[float]
     potential_speedup: Optional[float]
-    #: Time saved over the whole profile if this alone is done.
+    #: Time saved over the complete profile if only this is done.
     saved_ms: Optional[float]
     saved_share: Optional[float]
     #: Time that it saves in addition to the suggestions before it.
@@ -51,7 +51,7 @@ class OptimizationSuggestion:
 
 
 class ProfilerOptimizer(Page, Sequence[OptimizationSuggestion]):
-    """Advice on one profile, a list of suggestions: those that save most first."""
+    """Advice on one profile, a list of suggestions, the largest saving first."""
 
     __slots__ = ("_raw", "_suggestions", "_top")
 
@@ -88,23 +88,23 @@ class ProfilerOptimizer(Page, Sequence[OptimizationSuggestion]):
 
     @property
     def conclusion(self) -> str:
-        """What all suggestions save together, or why there is none: one sentence."""
+        """What all suggestions save together, or why that is unknown: one sentence."""
         conclusion: str = json.loads(self._raw.words())["conclusion"]
         return conclusion
 
     @property
     def caveats(self) -> List[str]:
-        """What limits the advice, a sentence each."""
+        """The limits of the advice, one sentence each."""
         caveats: List[str] = json.loads(self._raw.words())["caveats"]
         return caveats
 
     def to_dict(self) -> Dict[str, Any]:
-        """Everything that the rules say, with what measurements overruled."""
+        """The complete advice, including rules that measurements overruled."""
         data: Dict[str, Any] = json.loads(self._raw.json())
         return data
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The suggestions as a data frame, a row each."""
+        """The suggestions as a data frame, one per row."""
         return frame(list(self))
 
     def _page(self) -> _breakeven.Printed:
@@ -114,19 +114,19 @@ class ProfilerOptimizer(Page, Sequence[OptimizationSuggestion]):
         return f"<breakeven.ProfilerOptimizer: {len(self)} suggestion(s). {self.conclusion}>"
 
     def get_suggestions(self, top_n: int = 10) -> List[OptimizationSuggestion]:
-        """The suggestions that save most."""
+        """The suggestions that save the most."""
         return self._suggestions[: max(0, top_n)]
 
     def get_critical_suggestions(self) -> List[OptimizationSuggestion]:
-        """Those that each save a quarter of the whole time and more."""
+        """The suggestions that each save a quarter or more of the total time."""
         return [each for each in self._suggestions if each.priority == "CRITICAL"]
 
     def print_suggestions(self, top_n: int = 5) -> None:
-        """Prints the suggestions that save most."""
+        """Prints the suggestions that save the most."""
         print(self._raw.print_suggestions(max(0, top_n)), end="")
 
     def print_critical_suggestions(self) -> None:
-        """Prints those that each save a quarter of the whole time and more."""
+        """Prints the suggestions that each save a quarter or more of the total time."""
         print(self._raw.print_critical_suggestions(), end="")
 
     def export_suggestions(self, path: PathLike) -> None:
@@ -137,14 +137,14 @@ class ProfilerOptimizer(Page, Sequence[OptimizationSuggestion]):
 def advise(
     profile: ProfileLike, *, evidence: Sequence[ProfileLike] = (), top: Optional[int] = None
 ) -> ProfilerOptimizer:
-    """What to change first in a profile, why, and what it should gain.
+    """What to change first in a profile, why, and the estimated gain.
 
     ``evidence`` are other profiles of the same machine (a sweep's, the suite's) whose
     measurements replace rules of thumb. ``top`` is the number of suggestions: all, unless
     given.
 
-    Raises :class:`FileError` and :class:`ProfileError` for what cannot be read, and
-    :class:`ProfileError` for evidence of another machine.
+    Raises :class:`FileError` and :class:`ProfileError` for files that cannot be read, and
+    :class:`ProfileError` for evidence from another machine.
     """
     return ProfilerOptimizer(profile, evidence=evidence, top=top)
 
@@ -155,22 +155,22 @@ class Plan:
 
     #: cpu-only, gpu-only or hybrid:60/40.
     strategy: str
-    #: By the evidence there is; None where there is none.
+    #: The predicted time, by the available evidence; None without any.
     predicted_ns: Optional[float]
     #: measured, fitted or heuristic.
     evidence: str
     batch_size: int
     estimated_gpu_tasks: int
     estimated_cpu_tasks: int
-    #: A sentence for each stage that was looked at, with its numbers.
+    #: A sentence for each stage that was checked, with its numbers.
     reasoning: List[str]
-    #: Time that the choice should save of the next candidate's, a fraction.
+    #: Relative saving compared with the next candidate, a fraction.
     margin: Optional[float]
-    #: Each way that was looked at: strategy, predicted_ns, evidence.
+    #: Each candidate: strategy, predicted_ns, evidence.
     candidates: List[Dict[str, Any]]
     workload: str
     machine: str
-    #: What was not known, and where to look.
+    #: What was unknown, and where to find it.
     notes: List[str]
 
     def to_dict(self) -> Dict[str, Any]:
@@ -197,16 +197,15 @@ def plan(
 ) -> Plan:
     """Where a batch of ``tasks`` would run, here or on a described machine, and why.
 
-    ``task_bytes`` is the memory that one task needs and moves, ``complexity`` its relative amount of
-    computation per byte, ``parallel`` the fraction that can run in parallel.
-    ``operation`` decides from what was measured of it on this machine, ``task_time``, the
-    seconds of one task on one core, from the machine's rates. ``hardware`` is the file of
-    a described machine, ``heuristics`` one of thresholds, or ``"hybrid-first"``.
-    ``device`` is the GPU to consider: its id, or ``"gpu"`` for every one.
-    ``BREAKEVEN_STRATEGY`` in the environment overrides the choice.
+    ``task_bytes`` is the memory that one task needs and moves, ``complexity`` its relative amount
+    of computation per byte, ``parallel`` the fraction that can run in parallel. ``operation``
+    decides from its measurements on this machine, ``task_time`` (the seconds of one task on one
+    core) from the machine's rates. ``hardware`` is the file of a described machine, ``heuristics``
+    a file of thresholds, or ``"hybrid-first"``. ``device`` is the GPU to consider: its id, or
+    ``"gpu"`` for every one. ``BREAKEVEN_STRATEGY`` in the environment overrides the choice.
 
-    Raises :class:`PlanError` for values from which no decision follows, and
-    :class:`FileError` for a file that cannot be read.
+    Raises :class:`PlanError` for values that allow no decision, and :class:`FileError` for a file
+    that cannot be read.
     """
     for name, number in (("tasks", tasks), ("task_bytes", task_bytes)):
         if number is not None and not (isinstance(number, int) and 0 <= number <= sys.maxsize):

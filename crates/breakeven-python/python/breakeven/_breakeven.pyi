@@ -1,4 +1,4 @@
-"""The extension. Use the package `breakeven`, which shapes what this returns."""
+"""The extension module. Use the package `breakeven`, which wraps it."""
 
 import os
 from typing import (
@@ -24,11 +24,10 @@ PathLike = Union[str, "os.PathLike[str]"]
 Attribute = Union[bool, int, float, str]
 
 class Scope:
-    """A block or a function that is recorded: a context manager and a decorator.
+    """A recorded block or function: a context manager and a decorator.
 
-    As a context manager it may be kept and used again, nested and by several threads. A
-    block that ends on another thread than it began on is not recorded, and a
-    RuntimeWarning says so.
+    As a context manager it may be reused, nested, and by several threads. A block that ends on
+    another thread than it began on is not recorded, and a RuntimeWarning says so.
     """
 
     def __enter__(self) -> Scope: ...
@@ -37,17 +36,17 @@ class Scope:
     def named(self, name: str) -> Scope: ...
     def parts(self, inner: object) -> Coroutine: ...
     def bytes(self, bytes: int) -> None:
-        """Tells how many bytes the call reads and writes, before it ends."""
+        """Sets how many bytes the call reads and writes, before it ends."""
     def items(self, items: int) -> None:
-        """Tells how many items (images, records) the call processes."""
+        """Sets how many items (images, records) the call processes."""
     def flops(self, flops: int) -> None:
-        """Tells how many floating-point operations the call does."""
+        """Sets how many floating-point operations the call does."""
     def memory_bytes(self, bytes: int) -> None:
-        """Tells how much memory the call holds at its peak, bytes."""
+        """Sets the peak memory of the call, bytes."""
     def gpu_use(self, fraction: float) -> None:
-        """Tells which part of the GPU's units the call keeps busy, 0 to 1."""
+        """Sets the fraction of the GPU's units that the call keeps busy, 0 to 1."""
     def attribute(self, name: str, value: Attribute) -> None:
-        """Tells anything else. Of each name, the profile has the last value told."""
+        """Sets an attribute. The profile has the last value of each name."""
 
 class Coroutine:
     def __await__(self) -> Generator[Any, Any, Any]: ...
@@ -72,18 +71,18 @@ def profile(
 ) -> Scope:
     """Records the time of a block, or of a function's calls.
 
-    ``with profile("decode", bytes=n):`` records the block, also where it raises.
-    ``@profile`` records each call of a function, a coroutine or a generator under its
-    qualified name, ``@profile("name", device="cuda:0")`` under that one.
+    ``with profile("decode", bytes=n):`` records the block, even if it raises. ``@profile`` records
+    each call of a function, a coroutine or a generator under its qualified name,
+    ``@profile("name", device="cuda:0")`` under the given name.
 
-    ``bytes``, ``items`` and ``flops`` are what a call processes; the profile has the mean.
-    Name, ``device`` (cpu unless given) and ``size`` (elements) tell one operation from
-    another. Anything else is an attribute: a truth, a number or a text; the last one told
-    is kept. Names are kept for good, at most 65 536 of them.
+    ``bytes``, ``items`` and ``flops`` are what a call processes; the profile has the mean. Name,
+    ``device`` (cpu by default) and ``size`` (elements) together identify an operation. Any other
+    argument is an attribute: a bool, a number or a text; the last value counts. Names are never
+    freed, at most 65 536 of them.
 
-    A block is the host's time, whatever ``device`` says. ``sync`` is a function that waits for
-    the device, such as ``torch.cuda.synchronize``: it is called where a block or a function
-    begins and where it ends.
+    A block measures the host's time, whatever ``device`` is. ``sync`` is a function that waits for
+    the device, such as ``torch.cuda.synchronize``: it is called at the beginning and the end of a
+    block or a function.
 
     Raises TypeError for an attribute of another type, and OverflowError for a negative
     count.
@@ -197,21 +196,22 @@ class Job:
     def result(self) -> ExecutionResult[Any]: ...
 
 class ExecutionResult(Generic[Result]):
-    """All outputs of a batch, and how they came about."""
+    """All outputs of a batch, and how they were computed."""
 
     @property
     def outputs(self) -> Result:
-        """One per task, in their order: a list, or what a function of a whole batch gave."""
+        """One per task, in order: a list, or the return value of a function of a complete
+        batch."""
     @property
     def errors(self) -> List[BaseException]:
-        """What the GPU's function raised: the first sixteen exceptions."""
+        """Exceptions of the GPU's function: the first sixteen."""
     @property
     def gil_held(self) -> Optional[float]:
-        """Part of the time in which the CPU's function held the interpreter's lock, 0 to 1;
-        None where it was not measured."""
+        """Fraction of the time in which the CPU's function held the GIL, 0 to 1; None if it was
+        not measured."""
     @property
     def workers(self) -> int:
-        """Workers of the CPU that could take part."""
+        """CPU workers that could take part."""
     @property
     def operation(self) -> str:
         """The operation's name."""
@@ -220,13 +220,13 @@ class ExecutionResult(Generic[Result]):
         """Tasks of the batch."""
     @property
     def strategy_used(self) -> str:
-        """Where tasks really ran: cpu-only, gpu-only or hybrid:60/40, the GPU's part first."""
+        """Where tasks ran: cpu-only, gpu-only or hybrid:60/40, the GPU's share first."""
     @property
     def execution_time(self) -> float:
         """From the call to the last output, seconds."""
     @property
     def fallback_occurred(self) -> bool:
-        """True where the CPU did tasks that the GPU was to do and failed at."""
+        """True if the CPU did tasks at which the GPU failed."""
     @property
     def cpu_tasks(self) -> int:
         """Tasks that the CPU did."""
@@ -234,23 +234,24 @@ class ExecutionResult(Generic[Result]):
     def gpu_tasks(self) -> int:
         """Tasks that the GPU did."""
     def to_dict(self) -> Dict[str, Any]:
-        """All that is known of the execution but its outputs; times are {"secs", "nanos"}."""
+        """The complete record of the execution without its outputs; times are {"secs",
+        "nanos"}."""
     def explain(self) -> str:
-        """What ran where, why, predicted and actual, as text."""
+        """What ran where, why, predicted and actual time, as text."""
 
 class Operator:
     """Work on a batch of items: parameters, no data. See breakeven.operators."""
 
     @property
     def name(self) -> str:
-        """What profiles and the cost model call it."""
+        """Its name in profiles and in the cost model."""
     @property
     def takes_images(self) -> bool:
-        """True where inputs are images, of which 8-bit ones come in as v / 256."""
+        """True if inputs are images; 8-bit images are read as v / 256."""
     def output_shape(self, *shapes: Sequence[int]) -> List[int]:
         """The output's shape for inputs of these shapes."""
     def then(self, next: Operator) -> Operator:
-        """This one and then next on its output, as one operator."""
+        """This operator and then next on its output, as one operator."""
     def run(
         self,
         *inputs: Any,
@@ -266,7 +267,7 @@ class Operator:
         device: Optional[str] = None,
         operation: Optional[str] = None,
     ) -> Any:
-        """The output of run alone."""
+        """Only the output of run."""
     def _made_by(self, function: Callable[..., Any], arguments: Tuple[Any, ...]) -> None: ...
     def _run(
         self,

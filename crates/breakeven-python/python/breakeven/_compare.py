@@ -1,4 +1,4 @@
-"""Two sides of profiles, compared, and a gate for CI."""
+"""Compares two sides of profiles, with a gate for CI."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Side = Union[ProfileLike, Sequence[ProfileLike]]
 
 @dataclasses.dataclass(frozen=True)
 class OperationComparison:
-    """One operation on two sides. What a side has none of, or what was not tested, is None."""
+    """One operation on two sides. A figure that a side lacks or that was not tested is None."""
 
     operation: str
     device: str
@@ -33,12 +33,12 @@ class OperationComparison:
     change_percent: Optional[float]
     #: REGRESSION, IMPROVEMENT, NO_CHANGE, NEW, REMOVED or INCONCLUSIVE.
     change_type: str
-    #: True where it differs beyond what noise explains, however little.
+    #: True if the difference is significant after correction, however small.
     is_significant: bool
     #: The judged metric's values, in its unit (ms, bytes, calls, per second).
     baseline_value: Optional[float]
     current_value: Optional[float]
-    #: Current over baseline, and its interval at the confidence level 1 - alpha.
+    #: Ratio current / baseline, and its interval at the confidence level 1 - alpha.
     ratio: Optional[float]
     interval: Optional[List[float]]
     p_value: Optional[float]
@@ -46,16 +46,16 @@ class OperationComparison:
     adjusted_p_value: Optional[float]
     #: Relative standard deviation between runs.
     noise: Optional[float]
-    #: Runs on each side that would settle what is inconclusive.
+    #: Runs per side that would decide an inconclusive operation.
     runs_needed: Optional[int]
     baseline_runs: int
     current_runs: int
-    #: True where it has too few runs, and yet changed by more than its samples differ.
+    #: True if there are too few runs, but it changed by more than its samples vary.
     is_suspected: bool
     #: True if the current side's operation failed.
     failed: bool
     workload: Optional[str]
-    #: How it was judged, or why not.
+    #: How it was judged, or why it was not.
     method: Any = dataclasses.field(repr=False)
     #: How the mean, memory, allocations and calls changed.
     beside: List[Dict[str, Any]] = dataclasses.field(repr=False)
@@ -63,13 +63,13 @@ class OperationComparison:
 
 @dataclasses.dataclass(frozen=True)
 class ComparisonSummary:
-    """How many operations have which verdict."""
+    """Number of operations per verdict."""
 
     operations_count: int
     regressions_count: int
     improvements_count: int
     no_change_count: int
-    #: Of those, operations whose mean became worse, which the medians do not show.
+    #: Operations among them whose mean became worse, which the medians do not show.
     worse_mean_count: int
     inconclusive_count: int
     new_count: int
@@ -81,20 +81,20 @@ class ComparisonSummary:
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """How a gate ends."""
+    """The result of a gate."""
 
     #: passed, failed, mismatched or inconclusive.
     outcome: str
-    #: 0 passed, 1 failed, 2 mismatched, 3 inconclusive: those of the command.
+    #: 0 passed, 1 failed, 2 mismatched, 3 inconclusive: the command's exit codes.
     exit_code: int
-    #: Why, the worst first; empty if it passed.
+    #: The reasons, the worst first; empty if it passed.
     reasons: List[str]
-    #: Operations that are undecided although the gate passes.
+    #: Undecided operations that the gate accepts.
     undecided: List[str] = dataclasses.field(default_factory=list)
 
     @property
     def passed(self) -> bool:
-        """True if nothing that could be judged became worse."""
+        """True if no judged operation became worse."""
         return self.exit_code == 0
 
 
@@ -109,16 +109,16 @@ class Comparison(Page):
         self._on_both = on_both
         self._gate: Optional[Tuple[str, int, List[str], List[str]]] = None
         self._operations: Optional[List[OperationComparison]] = None
-        #: The sides and the options that it was made of.
+        #: The sides and the options.
         self._made: Tuple[Any, ...] = ()
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        # Judged again from the same profiles, it is the same.
+        # The same profiles give the same result again.
         return _recompared, (self._made, self._gate)
 
     @property
     def operations(self) -> List[OperationComparison]:
-        """In the baseline's order, then those that are new."""
+        """In the baseline's order, then the new ones."""
         if self._operations is None:
             entries = self.to_dict()["operations"]
             self._operations = [entry(OperationComparison, each) for each in entries]
@@ -126,13 +126,12 @@ class Comparison(Page):
 
     @property
     def summary(self) -> ComparisonSummary:
-        """How many operations have which verdict."""
+        """Number of operations per verdict."""
         return entry(ComparisonSummary, json.loads(self._raw.summary()))
 
     @property
     def warnings(self) -> List[str]:
-        """What makes the comparison weaker than it looks, and what is to be known of files
-        of other tools."""
+        """Reasons to trust the comparison less, and notes on files of other tools."""
         return self._raw.warnings() + self._notes
 
     def _of(self, change_type: str, top_n: Optional[int]) -> List[OperationComparison]:
@@ -143,15 +142,15 @@ class Comparison(Page):
         ]
 
     def regressions(self, top_n: Optional[int] = None) -> List[OperationComparison]:
-        """Those that became worse, the largest change first."""
+        """Operations that became worse, the largest change first."""
         return self._of("REGRESSION", top_n)
 
     def improvements(self, top_n: Optional[int] = None) -> List[OperationComparison]:
-        """Those that became better, the largest change first."""
+        """Operations that became better, the largest change first."""
         return self._of("IMPROVEMENT", top_n)
 
     def inconclusive(self, top_n: Optional[int] = None) -> List[OperationComparison]:
-        """Those that cannot be told, the largest change first."""
+        """Undecided operations, the largest change first."""
         return self._of("INCONCLUSIVE", top_n)
 
     def gate(
@@ -161,14 +160,14 @@ class Comparison(Page):
         allow_missing: bool = False,
         require_decided: bool = False,
     ) -> Verdict:
-        """The verdict on the whole, as that of ``breakeven compare --gate``: it fails if
-        something became worse, and does not pass if nothing could be judged.
+        """The overall verdict, as of ``breakeven compare --gate``: it fails if something became
+        worse, and does not pass if nothing could be judged.
 
-        ``require_decided`` does not pass if one operation is undecided. ``strict`` also
-        fails if memory, allocations, the number of calls or the mean became worse beside
-        the judged metric. What is printed afterwards has the verdict.
+        With ``require_decided`` it does not pass if any operation is undecided. With ``strict`` it
+        also fails if memory, allocations, the number of calls or the mean became worse in addition
+        to the judged metric. Later output includes the verdict.
 
-        Raises :class:`CompareError` where a file is on both sides: that would always pass.
+        Raises :class:`CompareError` if a file is on both sides: that would always pass.
         """
         for file in self._on_both:
             raise CompareError(f"{file} is on both sides; name the baseline and the new profile")
@@ -176,13 +175,13 @@ class Comparison(Page):
         return Verdict(*self._gate)
 
     def to_dict(self) -> Dict[str, Any]:
-        """Everything, as ``breakeven compare --format json`` has it."""
+        """The complete result, as in ``breakeven compare --format json``."""
         data: Dict[str, Any] = json.loads(self._raw.json())
         data["summary"] = json.loads(self._raw.summary())
         return data
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The operations as a data frame, a row each."""
+        """The operations as a data frame, one per row."""
         return frame(self.operations)
 
     def _page(self) -> _breakeven.Printed:
@@ -206,7 +205,7 @@ class Comparison(Page):
         return self.improvements(top_n)
 
     def print_summary(self) -> None:
-        """Prints how many operations have which verdict, and the warnings."""
+        """Prints the number of operations per verdict, and the warnings."""
         print(self._raw.print_summary(), end="")
 
     def print_regressions(self, top_n: int = 5) -> None:
@@ -227,8 +226,7 @@ class Comparison(Page):
 
 
 def _files(side: List[Profile]) -> List[str]:
-    """The files of a side, of which none may be there twice: the same runs twice would look
-    like less noise."""
+    """The files of a side, without duplicates: the same runs twice would look like less noise."""
     files: List[str] = []
     for profile in side:
         file = profile.path and os.path.realpath(profile.path)
@@ -297,20 +295,20 @@ def compare(
     plain_threshold: bool = False,
     budget: Optional[PathLike] = None,
 ) -> Comparison:
-    """Compares two sides: a profile each, or a list of runs a side.
+    """Compares two sides: one profile or a list of runs per side.
 
     A side is a path, the parsed JSON of a profile, a :class:`Profile`, or a list of those.
-    Verdicts need four runs a side, or ``history`` (earlier profiles, oldest first).
+    Verdicts need four runs per side, or ``history`` (earlier profiles, oldest first).
 
-    ``threshold`` is the change from which an operation is better or worse, a fraction.
-    ``metric`` is what is judged: time (the median), mean, p95, p99, total, memory, energy,
-    calls, throughput, or the name of a counter in the profiles. ``alpha`` is the rate of
-    false alarms, corrected for the number of operations (Benjamini and Hochberg). ``relative`` judges without what nearly all operations
-    have in common, ``plain_threshold`` by the threshold alone. ``budget`` is a file of
+    ``threshold`` is the smallest change that counts, a fraction. ``metric`` is the judged metric:
+    time (the median), mean, p95, p99, total, memory, energy, calls, throughput, or the name of a
+    counter in the profiles. ``alpha`` is the false-positive rate, corrected for the number of
+    operations (Benjamini and Hochberg). ``relative`` judges changes relative to the common shift
+    of nearly all operations, ``plain_threshold`` by the threshold alone. ``budget`` is a file of
     limits.
 
-    Raises :class:`CompareError` where the sides have nothing in common, :class:`FileError`
-    and :class:`ProfileError` for what cannot be read, ``ValueError`` for an option.
+    Raises :class:`CompareError` if the sides have nothing in common, :class:`FileError` and
+    :class:`ProfileError` for files that cannot be read, ``ValueError`` for an option.
     """
     return _compared(
         baseline,
@@ -334,9 +332,9 @@ def compare_profiling_runs(
 ) -> Comparison:
     """Compares two profiles, or two lists of runs; the threshold is in percent.
 
-    With one run a side nothing can be told from noise: every operation is INCONCLUSIVE,
-    and an :class:`InconclusiveWarning` says so. ``plain_threshold=True`` judges by the
-    threshold alone, noise or not.
+    With one run per side no change can be separated from noise: every operation is INCONCLUSIVE,
+    and an :class:`InconclusiveWarning` says so. ``plain_threshold=True`` judges by the threshold
+    alone, whatever the noise.
     """
     comparison = _compared(
         baseline_path,
@@ -350,7 +348,7 @@ def compare_profiling_runs(
         warnings.warn(
             f"{summary.inconclusive_count} of {summary.operations_count} operation(s) are "
             "inconclusive, which is not \"no regression\": "
-            + (comparison.warnings or ["noise does not let tell"])[0],
+            + (comparison.warnings or ["the noise allows no verdict"])[0],
             InconclusiveWarning,
             stacklevel=2,
         )

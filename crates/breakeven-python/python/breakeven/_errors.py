@@ -1,4 +1,4 @@
-"""What the package raises. Each message says what was wrong, where, and what to do."""
+"""The exceptions of the package. Each message says what was wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class FileError(BreakevenError, OSError):
 
 
 class ProfileError(BreakevenError, ValueError):
-    """What was read is no profile, or something in it is wrong."""
+    """The input is not a valid profile."""
 
 
 class RecordingError(BreakevenError, RuntimeError):
-    """Nothing was recorded that could be written."""
+    """The recording is empty, so there is nothing to write."""
 
 
 class CompareError(BreakevenError, ValueError):
@@ -24,23 +24,23 @@ class CompareError(BreakevenError, ValueError):
 
 
 class PlanError(BreakevenError, ValueError):
-    """A workload, a machine or an order from which no decision follows."""
+    """A workload, a machine or a setting that allows no decision."""
 
 
 class InconclusiveWarning(UserWarning):
-    """A comparison cannot tell whether operations have changed."""
+    """A comparison could not decide whether operations have changed."""
 
 
 class InvalidError(BreakevenError, ValueError):
-    """What was asked for cannot be done; the message says what to do instead."""
+    """The request is invalid; the message says what to do instead."""
 
 
 class TaskError(BreakevenError):
-    """The CPU's function failed at a task; ``__cause__`` is what it raised."""
+    """The CPU's function failed at a task; ``__cause__`` is the exception."""
 
-    #: The task's place in the batch; of tasks that were done in one call, the first.
+    #: The task's index in the batch; for tasks done in one call, the first.
     index: int
-    #: The end of those that were done in that call.
+    #: End of the range of tasks that were done in that call.
     end: int
 
     def __init__(self, index: int, message: str, end: int = 0) -> None:
@@ -55,8 +55,8 @@ class TaskError(BreakevenError):
 
 
 class DeviceError(BreakevenError):
-    """A device failed and the CPU was not to take over; or what a GPU's function raises to
-    say how its device failed."""
+    """A device failed and fallback to the CPU was not allowed. A GPU's function may also raise
+    it to report how its device failed."""
 
     #: ``out_of_memory``, ``never_fits``, ``unavailable``, ``refused``, ``unsupported``,
     #: ``compile``, ``launch``, ``device_lost``, ``timeout``, ``panic``, ``wrong_result`` or
@@ -72,7 +72,7 @@ class DeviceError(BreakevenError):
 
 
 class Stopped(BreakevenError):
-    """A batch was stopped before all of its tasks were done."""
+    """A batch was stopped before all its tasks were done."""
 
     #: Tasks that were done.
     done: int
@@ -97,4 +97,4 @@ class DeadlineExceeded(Stopped, TimeoutError):
 
 
 class FallbackWarning(RuntimeWarning):
-    """The CPU did tasks in the GPU's place."""
+    """The CPU did tasks instead of the GPU."""

@@ -1,4 +1,4 @@
-"""A profile: what was measured, of this recorder or another tool."""
+"""A profile of this recorder or of another tool."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ T = TypeVar("T")
 
 
 def entry(of: Type[T], data: Mapping[str, Any]) -> T:
-    """A dataclass from a dictionary that may hold more."""
+    """Builds a dataclass from a dictionary that may have additional entries."""
     names = (field.name for field in dataclasses.fields(of))  # type: ignore[arg-type]
     return of(**{name: data.get(name) for name in names})
 
 
 def frame(entries: Sequence[Any]) -> pandas.DataFrame:
-    """Entries as a data frame, a row each, an interval in two columns, other values that are
-    no scalars left out."""
+    """Entries as a data frame, one per row. Intervals become two columns; other non-scalar
+    values are dropped."""
     try:
         import pandas
     except ImportError as error:
@@ -58,13 +58,13 @@ class Page:
         raise NotImplementedError
 
     def print(self, width: Optional[int] = None) -> None:
-        """Prints it, ``width`` columns wide: else as wide as the terminal."""
+        """Prints the page, ``width`` columns wide; by default as wide as the terminal."""
         if width is None:
             width = shutil.get_terminal_size((80, 24)).columns
         print(self._page().text(width), end="")
 
     def to_markdown(self) -> str:
-        """It as Markdown, for a report or a pull request."""
+        """The page as Markdown, for a report or a pull request."""
         return self._page().markdown()
 
     def __str__(self) -> str:
@@ -79,7 +79,7 @@ class Page:
 
 @dataclasses.dataclass(frozen=True)
 class Operation:
-    """One operation on one device. Times are in nanoseconds; what is not known is None."""
+    """One operation on one device. Times are in nanoseconds; unknown figures are None."""
 
     name: str
     device: str
@@ -92,7 +92,7 @@ class Operation:
     calls: int
     #: Time of all calls, ns.
     total_ns: float
-    #: The same without that of the operations inside.
+    #: Time of all calls without the operations inside, ns.
     own_ns: float
     #: The fraction of the profile's time, of own times.
     share_of_total: float
@@ -107,17 +107,17 @@ class Operation:
     cv: Optional[float]
     calls_per_s: Optional[float]
     items_per_s: Optional[float]
-    #: Bytes, items and floating-point operations of a call, where they were told.
+    #: Bytes, items and floating-point operations of a call, if stated.
     bytes: Optional[int]
     items: Optional[int]
     flops: Optional[int]
-    #: The most memory that a call held, bytes.
+    #: Peak memory of a call.
     memory_bytes: Optional[int]
     #: The fraction of the GPU's units that a call keeps busy.
     gpu_use: Optional[float]
     #: Why samples are missing.
     failure: Optional[str]
-    #: Anything else that was told.
+    #: Further attributes.
     attributes: Dict[str, Any]
     #: The samples of each run, ns.
     samples_ns: List[List[float]] = dataclasses.field(repr=False)
@@ -127,14 +127,14 @@ _FIGURES = ("mean", "deviation", "min", "median", "p95", "p99", "max")
 
 
 class Profile(Page):
-    """What was measured. From :func:`load`, or ``get_profiler().snapshot()``."""
+    """A profile. From :func:`load`, or ``get_profiler().snapshot()``."""
 
     __slots__ = ("_raw", "path", "source")
 
     _raw: _breakeven.Profile
     #: The file that it was read from.
     path: Optional[str]
-    #: The file, or where else it is from.
+    #: The file, or another origin.
     source: str
 
     def __init__(self, data: Union[Mapping[str, Any], str]) -> None:
@@ -160,7 +160,7 @@ class Profile(Page):
 
     @property
     def notes(self) -> List[str]:
-        """What a reader of the file should know before trusting a verdict."""
+        """Warnings about the file."""
         return self._raw.notes
 
     @property
@@ -175,12 +175,12 @@ class Profile(Page):
         return operations
 
     def to_dict(self) -> Dict[str, Any]:
-        """The profile as it is in a profile file."""
+        """The profile as in a profile file."""
         data: Dict[str, Any] = json.loads(self._raw.json())
         return data
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The operations as a data frame, a row each."""
+        """The operations as a data frame, one per row."""
         return frame(self.operations)
 
     def write(self, path: PathLike) -> None:
@@ -204,18 +204,18 @@ ProfileLike = Union[Profile, Mapping[str, Any], PathLike]
 def load(path: PathLike, *, format: Optional[str] = None, columns: Optional[str] = None) -> Profile:
     """Reads a profile file, or a file of another benchmark, profiler or tracer.
 
-    The content tells the format; ``format`` names it where it does not. ``columns`` says
-    what the columns of a CSV file are, as in ``"name=case,time=wall,unit=ms"``.
+    The content shows the format; otherwise ``format`` names it. ``columns`` gives the meaning of
+    the columns of a CSV file, as in ``"name=case,time=wall,unit=ms"``.
 
-    Raises :class:`FileError` where the file cannot be read, and :class:`ProfileError`,
-    with line and place, where something in it is wrong.
+    Raises :class:`FileError` if the file cannot be read, and :class:`ProfileError`, with line and
+    place, if its content is invalid.
     """
     name = os.fspath(path)
     return Profile._of(_breakeven.load(path, format, columns), name, name)
 
 
 def profile_of(data: ProfileLike) -> Profile:
-    """The profile that ``data`` is, holds, or names."""
+    """The profile that ``data`` is, contains, or names."""
     if isinstance(data, Profile):
         return data
     if isinstance(data, Mapping):

@@ -18,8 +18,8 @@ PathLike = Union[str, "os.PathLike[str]"]
 def decorate(scope: Scope, function: Function) -> Function:
     """Returns ``function`` with its calls recorded; what ``scope(function)`` does.
 
-    A coroutine or generator is one call from its first part to its end; what it does
-    between two waits is its own time.
+    A coroutine or generator is one call from its first step to its end; the time between two waits
+    is its own time.
     """
     if isinstance(function, (staticmethod, classmethod)):
         return type(function)(decorate(scope, function.__func__))
@@ -34,7 +34,7 @@ def decorate(scope: Scope, function: Function) -> Function:
     if inspect.isasyncgenfunction(function):
         raise TypeError(
             f"{name} is an asynchronous generator, which cannot be decorated: "
-            "put `with breakeven.profile(\"name\"):` around what is to be measured in it"
+            "put `with breakeven.profile(\"name\"):` around the code to measure"
         )
     if inspect.iscoroutinefunction(function):
 
@@ -68,7 +68,7 @@ class Profiler:
     @property
     def enabled(self) -> bool:
         """True while calls are recorded. ``BREAKEVEN_RECORD=off`` in the environment has
-        the last word."""
+        priority."""
         return _breakeven.is_recording()
 
     @enabled.setter
@@ -76,33 +76,31 @@ class Profiler:
         _breakeven.record(enabled)
 
     def snapshot(self) -> Profile:
-        """What was recorded until now, of all threads, as one run. Calls that are still
-        open are not in it."""
+        """The recording so far, of all threads, as one run. Open calls are not in it."""
         return Profile._of(_breakeven.snapshot(), "this process")
 
     def export_json(self, path: PathLike) -> None:
-        """Writes what was recorded to a profile file, in one step.
+        """Writes the recording to a profile file, in one step.
 
-        Raises :class:`RecordingError` where nothing was recorded (the file is left as it
-        is) and :class:`FileError` where it cannot be written.
+        Raises :class:`RecordingError` if nothing was recorded (the file is left unchanged) and
+        :class:`FileError` if it cannot be written.
         """
         _breakeven.export_recording(path)
 
     def reset(self) -> None:
-        """Forgets what was recorded. Calls that are open are not recorded when they end."""
+        """Discards the recording. Calls that are open are not recorded when they end."""
         _breakeven.reset()
 
     def timeline(self, capacity: int) -> None:
         """Keeps the latest calls of each thread one by one, up to ``capacity`` of them; 0
-        ends it."""
+        disables it."""
         _breakeven.timeline(capacity)
 
     def losses(self) -> Dict[str, int]:
-        """Calls that were left out, and why: more operations than are told apart
-        (``overflowed``), blocks that ended before one inside them (``misnested``: they
-        count, the times of what is inside may be wrong), blocks that ended on another
-        thread than they began on (``elsewhere``), no room in the timeline
-        (``timeline_dropped``)."""
+        """Calls that were lost, and why: more operations than the recorder distinguishes
+        (``overflowed``), blocks that ended before one inside them (``misnested``: they count,
+        but the nesting of their times may be wrong), blocks that ended on another thread than
+        they began on (``elsewhere``), no room in the timeline (``timeline_dropped``)."""
         names = ("overflowed", "misnested", "elsewhere", "timeline_dropped")
         return dict(zip(names, _breakeven.losses()))
 
@@ -113,8 +111,8 @@ class Profiler:
 def get_profiler(enabled: Optional[bool] = None) -> Profiler:
     """The profiler of this process; True or False switches recording on or off.
 
-    Recording is on from the start: nothing has to be called before the first
-    ``with breakeven.profile("name"):``.
+    Recording is on from the start: nothing must be called before the first ``with
+    breakeven.profile("name"):``.
     """
     if enabled is not None:
         _breakeven.record(enabled)

@@ -1,4 +1,4 @@
-"""Runs batches: arguments and waiting; the engine is the library's."""
+"""Runs batches: arguments and waiting; the engine is in the library."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from ._errors import FallbackWarning, InvalidError, TaskError
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-#: How often who waits for a batch looks out for Ctrl-C and draws, seconds.
+#: Seconds between two checks for Ctrl-C and redraws while waiting for a batch.
 _LOOK = 0.05
 
 T = TypeVar("T")
@@ -47,13 +47,13 @@ Costs = Union[str, "os.PathLike[str]", None, Literal[False]]
 
 
 class Workload(TypedDict, total=False):
-    """What is known of the tasks, for the rule that decides while nothing was measured."""
+    """A description of the tasks, for the rule that decides before anything is measured."""
 
-    #: How hard a task is, on a scale on which 100 is usual.
+    #: Amount of computation per byte, on a scale on which 100 is usual.
     complexity: float
-    #: Bytes that a task takes on the GPU; unless given, those of arrays among the tasks.
+    #: Bytes of a task on the GPU; by default those of arrays among the tasks.
     memory_per_task: int
-    #: Part of the work that can be done side by side, 0 to 1.
+    #: Fraction of the work that can run in parallel, 0 to 1.
     parallelization: float
 
 
@@ -119,60 +119,60 @@ def run(
 
     Args:
         tasks: A list, or an array (NumPy, CuPy, PyTorch, JAX) with one item per entry of its
-            first dimension, whose parts are views, not copies; with ``batched`` also a table
-            (pandas, Polars, Arrow), whose parts are blocks of rows; anything else that is
-            indexed by numbers, or that can be iterated.
-        cpu: Does one task and returns its output; with ``batched``, some tasks that lie side
-            by side, and returns a list or an array with one output for each.
-        gpu: Does some tasks and returns a list or an array with one output for each. For lack
+            first dimension, sliced as views, not copies; with ``batched`` also a table
+            (pandas, Polars, Arrow), sliced into blocks of rows; or any object that is indexed
+            by numbers or iterable.
+        cpu: Does one task and returns its output; with ``batched``, several adjacent
+            tasks, and returns a list or an array with one output for each.
+        gpu: Does several tasks and returns a list or an array with one output for each. For lack
             of memory (``torch.cuda.OutOfMemoryError``, CuPy's, XLA's, ``MemoryError``) the
             batch is halved; after other errors the CPU does those tasks. Raise
             :class:`breakeven.DeviceError` to say more.
-        operation: What profiles and the cost model call it; unless given, the CPU function's
-            module and name with a hash of its code. What is learned of one batch helps the
-            next of the same name.
-        strategy: ``auto``, ``cpu-only``, ``gpu-only`` or ``hybrid:60/40`` (GPU's part first).
-        batched: ``cpu`` takes several tasks a call.
-        batch_size: Most items of a call, with ``batched``.
-        min_batch: Fewest items of a call, with ``batched``, but for the last.
+        operation: Its name in profiles and in the cost model; by default the CPU function's
+            module and name with a hash of its code. The cost model learns from each batch for
+            the next one of the same name.
+        strategy: ``auto``, ``cpu-only``, ``gpu-only`` or ``hybrid:60/40`` (GPU's share first).
+        batched: ``cpu`` takes several tasks per call.
+        batch_size: Most items per call, with ``batched``.
+        min_batch: Fewest items per call, with ``batched``, except in the last call.
         workers: Workers of the CPU: a number, ``"threads"`` (as many as there are cores) or
             ``"processes"`` (as many, each a Python of its own: ``cpu``, tasks and outputs are
-            pickled). Unless given, as many threads as pay, which is measured.
-        device: The GPU's name in profiles and in the cost model; unless given, what PyTorch or
-            CuPy say of it if one of them is loaded, else ``gpu:0``.
-        workload: What is known of the tasks, a :class:`breakeven.Workload`.
-        fallback: Whether the CPU may do what the GPU fails at: ``allow``, ``deny``, or the
-            part of the tasks that may fall back, 0 to 1.
+            pickled). By default as many threads as pay, which is measured.
+        device: The GPU's name in profiles and in the cost model; by default as PyTorch
+            or CuPy report it if one of them is loaded, else ``gpu:0``.
+        workload: A description of the tasks, a :class:`breakeven.Workload`.
+        fallback: Whether the CPU may do tasks at which the GPU fails: ``allow``, ``deny``, or
+            the largest fraction of the tasks that may fall back, 0 to 1.
         deadline: Seconds after which the batch ends with :class:`breakeven.DeadlineExceeded`.
-        timeout: Seconds that a call of ``gpu`` may take; after that it is given up (its thread
-            goes on, unheeded) and the CPU does those tasks. ``gpu`` then runs on a thread of
-            its own.
-        check: Part of the GPU's outputs that is held against ``cpu``'s, 0 to 1; a call with an
-            output that differs counts as failed.
-        tolerance: Relative and absolute difference that ``check`` lets pass.
+        timeout: Seconds that a call of ``gpu`` may take; after that its result is ignored (its
+            thread continues) and the CPU does those tasks. ``gpu`` then runs on a separate
+            thread.
+        check: Fraction of the GPU's outputs that are compared with ``cpu``'s, 0 to 1; a call
+            with a different output counts as failed.
+        tolerance: Relative and absolute difference that ``check`` accepts.
         return_exceptions: Every task has an output or a :class:`breakeven.TaskError` of its
             own; else the first error ends the batch. Not with ``batched``.
-        progress: True for a bar (by ``tqdm``, where it is installed), or a function that gets
-            the number of tasks done and that of all, about twenty times a second.
-        costs: The file that the cost model of CPU and GPU is kept in, False for none; unless
-            given this user's.
+        progress: True for a bar (by ``tqdm``, if it is installed), or a function that gets
+            the number of finished tasks and the total, about twenty times a second.
+        costs: The file of the cost model of CPU and GPU, False for none; by default this
+            user's.
 
     Returns:
-        The outputs in the order of the tasks, and how they came about.
+        The outputs in the order of the tasks, and how they were computed.
 
     Raises:
-        TaskError: ``cpu`` raised; ``__cause__`` is what.
+        TaskError: ``cpu`` raised; ``__cause__`` is its exception.
         DeviceError: The GPU failed and ``fallback`` does not let the CPU take over.
         DeadlineExceeded: ``deadline`` passed.
-        InvalidError: What was asked for cannot be done, or the outputs of ``cpu`` and ``gpu``
-            are of different kinds.
-        KeyboardInterrupt: At Ctrl-C, when the tasks under way have ended.
+        InvalidError: The request is invalid, or the outputs of ``cpu`` and ``gpu`` have
+            different types.
+        KeyboardInterrupt: At Ctrl-C, when the running tasks have ended.
     """
     return _ended(_waited(tasks, _asked(locals()), progress))
 
 
 def _waited(tasks: Any, asked: dict[str, Any], progress: Progress) -> ExecutionResult[Any]:
-    """The result of a batch, which ends early where Ctrl-C or ``progress`` raise."""
+    """The result of a batch, which ends early if Ctrl-C or ``progress`` raise."""
     job = _started(tasks, asked)
     if job.wait(0.0):
         return _result(job, asked)
@@ -182,7 +182,7 @@ def _waited(tasks: Any, asked: dict[str, Any], progress: Progress) -> ExecutionR
                 show(job.done)
             show(job.done)
     except BaseException:
-        # Ctrl-C, or what a progress function raised: no task is left running.
+        # Ctrl-C, or an exception of the progress function: no task stays running.
         job.cancel()
         while not job.wait(_LOOK):
             pass
@@ -218,7 +218,7 @@ async def run_async(
     batched: bool = False,
     **options: Unpack[_Options],
 ) -> ExecutionResult[Any]:
-    """As :func:`run`, without blocking the event loop; cancelling it cancels the batch."""
+    """Like :func:`run`, without blocking the event loop; cancelling it cancels the batch."""
     known = {**_known(dict(options), "run_async"), "batched": batched}
     asked = _asked({**_DEFAULTS, **known, "cpu": cpu, "gpu": gpu})
     asked["here"] = False
@@ -227,7 +227,7 @@ async def run_async(
     ended = asyncio.Event()
 
     def wake() -> None:
-        # The loop may be gone: then nobody waits.
+        # The loop may be closed: then nobody waits.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(ended.set)
 
@@ -247,7 +247,7 @@ async def run_async(
 
 
 def forget(operation: Optional[str] = None, *, costs: Costs = None) -> None:
-    """Forgets what was learned of an operation, or of all: in this process and in ``costs``."""
+    """Deletes the measurements of an operation, or of all: in this process and in ``costs``."""
     _breakeven.forget(operation, os.fspath(costs) if costs else None)
 
 
@@ -262,7 +262,7 @@ def _known(options: dict[str, Any], function: str) -> dict[str, Any]:
 
 
 def _asked(given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments as the engine takes them."""
+    """The arguments in the engine's form."""
     cpu, gpu, workers = given["cpu"], given["gpu"], given["workers"]
     for name, function in (("cpu", cpu), ("gpu", gpu)):
         if function is not None and not callable(function):
@@ -290,7 +290,7 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
     for name, part in (("fallback", fallback), ("check", given["check"])):
         if not isinstance(part, (int, float)) or not 0 <= part <= 1:
             words = "'allow', 'deny' or " if name == "fallback" else ""
-            raise InvalidError(f"{name}: {part!r}; give {words}a part, 0 to 1")
+            raise InvalidError(f"{name}: {part!r}; give {words}a fraction, 0 to 1")
     for name in ("deadline", "timeout"):
         time = given[name]
         if time is not None and not (isinstance(time, (int, float)) and time >= 0):
@@ -349,7 +349,7 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _name(function: Callable[..., Any]) -> str:
-    """What a function is called: its module and name, and a hash of its code."""
+    """The name of a function: its module and name, and a hash of its code."""
     while isinstance(function, functools.partial):
         function = function.func
     function = getattr(function, "__wrapped__", function)
@@ -378,7 +378,7 @@ def _code_hash(code: types.CodeType) -> str:
 
 
 def _carried(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The function with what PyTorch, and NumPy before 2.0, keep for each thread."""
+    """The function with PyTorch's (and NumPy's, before 2.0) per-thread settings."""
     enter: list[Callable[[], contextlib.AbstractContextManager[Any]]] = []
     torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
     if torch is not None and not torch.is_grad_enabled():
@@ -420,8 +420,8 @@ def _device() -> tuple[str, Optional[int]]:
 
 
 def _join(parts: list[Any], library: str = "") -> Any:
-    """Outputs that were given in parts as one: an array of arrays, a table of tables, else a
-    list. Where a GPU took part, arrays are of the tasks' ``library``."""
+    """Joins outputs that were returned in pieces: an array of arrays, a table of tables, else a
+    list. If a GPU took part, arrays are of the tasks' ``library``."""
     if library == "numpy":
         parts = [part if isinstance(part, (list, tuple)) else _on_host(part) for part in parts]
     if library == "torch":
@@ -430,7 +430,7 @@ def _join(parts: list[Any], library: str = "") -> Any:
         return parts[0] if parts else []
     kinds = {_kind(part): part for part in parts}
     if len({kind[0] for kind in kinds}) > 1 and not {"list", "tuple"} & {k[0] for k in kinds}:
-        # Arrays of a GPU's library and of the CPU's meet on the host.
+        # Arrays of a GPU's library and of the CPU's are joined on the host.
         parts = [_on_host(part) for part in parts]
         kinds = {_kind(part): part for part in parts}
     if len(kinds) > 1:
@@ -443,7 +443,7 @@ def _join(parts: list[Any], library: str = "") -> Any:
     if library == "torch":
         import torch
 
-        # Parts may come from several devices; they meet on the CPU.
+        # Pieces may come from several devices; they are joined on the CPU.
         devices = {part.device for part in parts}
         return torch.cat(parts if len(devices) == 1 else [part.cpu() for part in parts])
     if library in ("pandas", "polars"):
@@ -457,7 +457,7 @@ def _join(parts: list[Any], library: str = "") -> Any:
 
 
 def _kind(part: Any) -> tuple[str, str]:
-    """Which library's array that is, and of what."""
+    """The library and the type of an array."""
     if isinstance(part, (list, tuple)):
         return type(part).__name__, ""
     return type(part).__module__.partition(".")[0], str(getattr(part, "dtype", ""))
@@ -472,8 +472,8 @@ def _disagree(kinds: Any) -> None:
 
 
 def _one_type(outputs: list[Any], by_gpu: list[bool]) -> list[Any]:
-    """Outputs of single tasks, so that their type does not say where a task ran: numbers are
-    Python's own, arrays of a GPU's library are the host's."""
+    """Outputs of single tasks, converted so that their type does not depend on the device:
+    numbers are Python's own, arrays of a GPU's library are moved to the host."""
     by_cpu = [not by for by in by_gpu]
     numpy = sys.modules["numpy"]
     for _ in range(2):
@@ -509,7 +509,7 @@ def _listed(parts: list[Any]) -> list[Any]:
 
 
 def _on_host(part: Any) -> Any:
-    """An array of whatever library as NumPy's."""
+    """Converts an array of any library to NumPy."""
     import numpy
 
     for name in ("get", "cpu"):
@@ -532,13 +532,13 @@ def _agree(gpu: Any, cpu: Any, relative: float, absolute: float) -> bool:
 
 
 def _ended(result: ExecutionResult[T]) -> ExecutionResult[T]:
-    """Warns of what the CPU did in the GPU's place."""
+    """Warns about tasks that the CPU did instead of the GPU."""
     if result.fallback_occurred:
         known = result.to_dict()
         fallen, tasks = known["fallback"]["tasks"], known["tasks"]
         why = known["errors"][0]
         warnings.warn(
-            f"{result.operation}: the CPU did {fallen} of {tasks} tasks in the GPU's place: "
+            f"{result.operation}: the CPU did {fallen} of {tasks} tasks instead of the GPU: "
             f"{why['kind']}: {why['message']}",
             FallbackWarning,
             stacklevel=3,
@@ -547,7 +547,7 @@ def _ended(result: ExecutionResult[T]) -> ExecutionResult[T]:
 
 
 class _Unpickled:
-    """An :class:`ExecutionResult` that came out of a pickle."""
+    """An unpickled :class:`ExecutionResult`."""
 
     def __init__(self, values: dict[str, Any], known: dict[str, Any], explained: str) -> None:
         self.__dict__.update(values)
@@ -567,7 +567,7 @@ class _Unpickled:
 
 @contextlib.contextmanager
 def _shown(progress: Progress, operation: str, tasks: int) -> Iterator[Callable[[int], Any]]:
-    """Shows how far a batch is, to whom it may concern."""
+    """Shows the progress of a batch."""
     if callable(progress):
         yield lambda done: progress(done, tasks)
         return
@@ -587,14 +587,14 @@ _pools_lock = threading.Lock()
 
 
 class _Failed:
-    """What a task raised whose error does not end the batch."""
+    """The exception of a task whose error does not end the batch."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
 
 
 def _processes(cpu: Callable[[Any], Any], asked: dict[str, Any]) -> Callable[[Any], Any]:
-    """The CPU's function for several tasks, done in a process."""
+    """The CPU's function for several tasks, executed in a process."""
     try:
         pickled = pickle.dumps(cpu, protocol=pickle.HIGHEST_PROTOCOL)
     except Exception as error:
@@ -618,8 +618,8 @@ def _processes(cpu: Callable[[Any], Any], asked: dict[str, Any]) -> Callable[[An
 
 
 def _pool(workers: int) -> Any:
-    """Processes that stay for the next batch, and the folder of their functions; after a fork,
-    and where one died, new ones."""
+    """Processes that stay for the next batch, and the folder of their functions; new ones after
+    a fork, and if one has died."""
     import concurrent.futures
     import multiprocessing
 
@@ -645,8 +645,8 @@ _functions: dict[str, Callable[[Any], Any]] = {}
 
 
 def _in_process(path: str, tasks: Any, each: Optional[bool]) -> Any:
-    """Does tasks in one of the processes: in one call, or one by one, where the first error
-    ends them unless each has its own."""
+    """Does tasks in one of the processes: in one call, or one by one, in which case the first
+    error ends them unless each task has its own."""
     function = _functions.get(path)
     if function is None:
         _functions.clear()

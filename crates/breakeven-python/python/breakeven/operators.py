@@ -1,4 +1,5 @@
-"""The library's operators on arrays: parameters once, then any batch on the CPU or a GPU.
+"""The library's operators on arrays: set the parameters once, then run any batch on the CPU or a
+GPU.
 
 >>> import numpy as np
 >>> from breakeven import operators
@@ -7,10 +8,9 @@
 >>> texture(np.full((2, 8, 8), 0.5, np.float32)).shape
 (2, 8, 8)
 
-Arrays, and what has ``__dlpack__`` or ``__array_interface__``, have the batch as their first
-dimension. Those of ``float32`` that are contiguous go in
-without a copy, others are converted; 8-bit images come in as v / 256. The output's memory is
-the array's, without a copy.
+Arrays, and objects with ``__dlpack__`` or ``__array_interface__``, have the batch as their first
+dimension. Contiguous ``float32`` arrays are used without a copy, others are converted; 8-bit
+images are read as v / 256. The output's memory is the array's, without a copy.
 """
 
 from __future__ import annotations
@@ -54,17 +54,17 @@ def run(
     device: Optional[str] = None,
     operation: Optional[str] = None,
 ) -> ExecutionResult[Any]:
-    """Runs an operator on a batch, wherever it pays; ``operator(*inputs)`` is its output alone.
+    """Runs an operator on a batch, on the CPU or a GPU; ``operator(*inputs)`` is its output alone.
 
     Args:
-        operator: What is done.
+        operator: The operator to run.
         inputs: Its arrays, all of one batch size.
-        strategy: ``auto``, ``cpu-only``, ``gpu-only`` or ``hybrid:60/40`` (GPU's part first).
-        device: The GPU, by its name in :func:`devices`; unless given, all that are no software.
-        operation: What profiles and the cost model call it; the operator's name unless given.
+        strategy: ``auto``, ``cpu-only``, ``gpu-only`` or ``hybrid:60/40`` (GPU's share first).
+        device: The GPU, by its name in :func:`devices`; by default all that are not software.
+        operation: Its name in profiles and in the cost model; by default the operator's name.
 
     Returns:
-        The output, an array (``outputs``), and how it came about.
+        The output, an array (``outputs``), and how it was computed.
 
     Raises:
         InvalidError: The operator does not take these shapes, or there is no such device.
@@ -78,7 +78,7 @@ Made = TypeVar("Made", bound=Callable[..., Operator])
 
 
 def _pickles(function: Made) -> Made:
-    """What ``function`` makes is pickled as the call that made it."""
+    """Results of ``function`` are pickled as the call that created them."""
 
     @functools.wraps(function)
     def made(*args: Any, **kwargs: Any) -> Operator:
@@ -90,8 +90,8 @@ def _pickles(function: Made) -> Made:
 
 
 def chain(*operators: Operator) -> Operator:
-    """Operators of which each works on the output of the one before, as one: each stage is
-    placed where the chain as a whole is fastest, and data stays where the next stage runs.
+    """Joins operators, each working on the output of the one before: each stage is placed so that
+    the complete chain is fastest, and data stays on the device of the next stage.
     """
     if not operators:
         raise InvalidError("a chain of no operators; give at least one")
@@ -207,6 +207,6 @@ def matrix_multiply() -> Operator:
 
 @_pickles
 def tensor_core_matmul() -> Operator:
-    """As :func:`matrix_multiply` with inputs rounded to half precision, on tensor cores where
-    a GPU has them."""
+    """Like :func:`matrix_multiply` with inputs rounded to half precision, on tensor cores if a
+    GPU has them."""
     return _breakeven.tensor_core_matmul()

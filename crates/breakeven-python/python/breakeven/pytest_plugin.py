@@ -1,8 +1,8 @@
-"""The pytest plugin: ``pytest --breakeven`` records how long each test takes, and
-``--breakeven-baseline`` judges it. The options are in ``breakeven_pytest``.
+"""The pytest plugin: ``pytest --breakeven`` records the duration of each test, and
+``--breakeven-baseline`` compares it. The options are in ``breakeven_pytest``.
 
-One session is one run, of which a verdict takes five on each side: ``--breakeven-runs 5``
-repeats the session in processes of their own.
+One session is one run; a verdict needs five on each side. ``--breakeven-runs 5`` repeats the
+session in separate processes.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from ._profile import Profile, load
 
 T = TypeVar("T")
 
-#: Where a run that another session started writes its times.
+#: File to which a run started by another session writes its times.
 _RUN = "BREAKEVEN_PYTEST_RUN"
 
-#: A sample lasts so long at least, ns: a hundred steps of a coarse clock.
+#: Shortest sample, ns: a hundred steps of a coarse clock.
 _LEAST_NS = 100_000
 
-#: Time for the samples of one `measure`, ns; there are five samples at least.
+#: Time for the samples of one `measure`, ns; at least five samples are taken.
 _MOST_NS = 2_000_000_000
 
 
@@ -38,7 +38,7 @@ class Measure:
 
     def __init__(self, keep: Callable[[List[float]], None]) -> None:
         self._keep = keep
-        #: Times that are kept of each callable.
+        #: Most times that are kept per callable.
         self.samples = 30
 
     def __call__(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
@@ -80,7 +80,7 @@ def fraction(text: str) -> float:
 
 
 class Session:
-    """What a session with ``--breakeven`` has."""
+    """State of a session with ``--breakeven``."""
 
     def __init__(self, config: pytest.Config) -> None:
         option = config.getoption
@@ -95,7 +95,7 @@ class Session:
         self.baseline: Optional[str] = option("--breakeven-baseline")
         self.out: Optional[str] = option("--breakeven-out")
         self.runs: int = option("--breakeven-runs")
-        #: Where to write the times, in a run of another session.
+        #: The file for the times, in a run of another session.
         self.child = os.environ.get(_RUN)
         if self.runs < 1:
             raise pytest.UsageError("--breakeven-runs: give 1 or more")
@@ -109,7 +109,7 @@ class Session:
         self._times: Dict[str, List[float]] = {}
         #: Times of tests that have not passed yet.
         self._pending: Dict[str, List[float]] = {}
-        #: What is said at the end.
+        #: The text at the end.
         self._said: List[str] = []
         self._comparison: Optional[Comparison] = None
         self._verdict: Optional[Verdict] = None
@@ -133,7 +133,7 @@ class Session:
         if outcome.excinfo is not None:
             return
         fixtures = getattr(item, "fixturenames", ())
-        # pytest-benchmark repeats its tests as often as it likes.
+        # pytest-benchmark chooses its own number of repetitions.
         if not self._pending and not {"benchmark", "measure"} & set(fixtures):
             self._pending[item.nodeid] = [float(taken)]
         for name, samples in self._pending.items():
@@ -158,7 +158,7 @@ class Session:
         )
 
     def _further_runs(self) -> List[Profile]:
-        """The other runs, each a process that does what this one did."""
+        """The other runs, each a process that repeats this one's work."""
         invoked = self.config.invocation_params
         command = [sys.executable, "-m", "pytest", *map(str, invoked.args)]
         profiles = []
@@ -204,7 +204,7 @@ class Session:
             ran = [each for each in baseline["operations"] if each["name"] in self._times]
             left = len(baseline["operations"]) - len(ran)
             if ran and left:
-                self._said.append(f"{left} test(s) of the baseline did not run and are left out")
+                self._said.append(f"{left} test(s) of the baseline did not run and are skipped")
                 baseline["operations"] = ran
             self._comparison = compare(baseline, current, threshold=self.threshold)
             self._verdict = self._comparison.gate(allow_missing=True)
@@ -240,12 +240,12 @@ class Session:
         if self._comparison is not None and self._verdict is not None:
             width, colours = writer._tw.fullwidth, writer._tw.hasmarkup
             if self._verdict.outcome == "inconclusive":
-                # The table has each of them.
+                # The table shows each of them.
                 self._comparison._gate = ("inconclusive", self._verdict.exit_code, [], [])
             writer.write(self._comparison._page().text(width, colours))
             if self._verdict.outcome == "inconclusive":
                 writer.write_line(
-                    "INCONCLUSIVE: this is not \"no regression\"; a verdict takes 5 runs on "
+                    "INCONCLUSIVE: this is not \"no regression\"; a verdict needs 5 runs on "
                     "each side: --breakeven-runs 5, for the baseline too",
                     yellow=True,
                 )

@@ -1,6 +1,5 @@
-"""The options of the pytest plugin. pytest imports this in every session, so it is all
-that a session without ``--breakeven`` pays for; what measures is in
-``breakeven.pytest_plugin``."""
+"""The options of the pytest plugin. pytest imports this module in every session, so it is the
+only cost of a session without ``--breakeven``; ``breakeven.pytest_plugin`` does the measuring."""
 
 from __future__ import annotations
 
@@ -24,14 +23,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--breakeven-threshold",
         metavar="P",
         default="5%",
-        help="change from which a test is slower, as in 5%% or 0.05 [default: 5%%]",
+        help="smallest change that counts, as in 5%% or 0.05 [default: 5%%]",
     )
     add(
         "--breakeven-runs",
         metavar="N",
         type=int,
         default=1,
-        help="run the tests in so many processes; a verdict takes 5 on each side [default: 1]",
+        help="run the tests in this number of processes; a verdict needs 5 on each side [default: 1]",
     )
     add(
         "--breakeven-accept",
@@ -52,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Once:
-    """What ``measure`` is where nothing is measured: it calls once."""
+    """The fixture ``measure`` when nothing is measured: it calls once."""
 
     samples = 1
 
@@ -62,9 +61,9 @@ class Once:
 
 @pytest.fixture
 def measure(request: pytest.FixtureRequest) -> Measure | Once:
-    """Times a callable many times: ``result = measure(function, *args, **kwargs)``.
+    """Times a callable repeatedly: ``result = measure(function, *args, **kwargs)``.
 
-    ``measure.samples`` is the number of times that are kept, 30 unless set. Without
+    ``measure.samples`` is the number of times that are kept, 30 by default. Without
     ``--breakeven`` the callable is called once.
     """
     session: Any = request.config.pluginmanager.get_plugin("breakeven-session")

@@ -1,4 +1,4 @@
-//! The kernels as Python makes them: their parameters, by the names of the library.
+//! The kernels for Python: their parameters, by the names of the library.
 
 use std::sync::Arc;
 
@@ -184,7 +184,7 @@ pub(crate) fn matrix_multiply() -> PyOperator {
     PyOperator::numbers(MatrixMultiply)
 }
 
-/// The same with inputs rounded to half precision, on tensor cores where a GPU has them.
+/// The same with inputs rounded to half precision, on tensor cores if a GPU has them.
 #[pyfunction]
 pub(crate) fn tensor_core_matmul() -> PyOperator {
     PyOperator::numbers(TensorCoreMatmul)

@@ -23,7 +23,7 @@ pub(crate) use kernels::{
 pub(crate) use place::devices;
 use place::{Manager, manager};
 
-/// An operator by what its output is made of.
+/// An operator, by the type of its output.
 #[derive(Clone)]
 enum Form {
     Numbers(Arc<dyn Operator<In = f32, Out = f32>>),
@@ -34,9 +34,9 @@ enum Form {
 #[pyclass(frozen, module = "breakeven", name = "Operator")]
 pub(crate) struct PyOperator {
     form: Form,
-    /// Inputs are images, of which 8-bit ones come in as v / 256.
+    /// Inputs are images; 8-bit images are read as v / 256.
     takes_images: bool,
-    /// The call that made it, for pickles.
+    /// The call that created it, for pickling.
     made: OnceLock<(Py<PyAny>, Py<PyTuple>)>,
 }
 
@@ -88,13 +88,13 @@ impl PyOperator {
 
 #[pymethods]
 impl PyOperator {
-    /// What profiles and the cost model call it.
+    /// Its name in profiles and in the cost model.
     #[getter(name)]
     fn python_name(&self) -> &str {
         self.name()
     }
 
-    /// True where inputs are images, of which 8-bit ones come in as v / 256.
+    /// True if inputs are images; 8-bit images are read as v / 256.
     #[getter]
     fn takes_images(&self) -> bool {
         self.takes_images
@@ -111,10 +111,10 @@ impl PyOperator {
         shape.map_err(|error| raised(py, &error))
     }
 
-    /// It was made by that call.
+    /// Records the call that created it.
     #[pyo3(name = "_made_by")]
     fn made_by(&self, function: Py<PyAny>, arguments: Py<PyTuple>) {
-        // Only the first call made it.
+        // Only the first call created it.
         let _ = self.made.set((function, arguments));
     }
 
@@ -125,7 +125,7 @@ impl PyOperator {
         }
     }
 
-    /// This one and then `next` on its output, as one operator.
+    /// This operator and then `next` on its output, as one operator.
     fn then(slf: &Bound<'_, Self>, next: &Bound<'_, Self>) -> PyResult<Self> {
         let py = slf.py();
         let made = (
@@ -137,7 +137,7 @@ impl PyOperator {
         Ok(chained)
     }
 
-    /// Runs it on arrays of `float32` that are contiguous.
+    /// Runs it on contiguous arrays of `float32`.
     #[pyo3(name = "_run")]
     fn run_arrays<'py>(
         &self,
@@ -172,7 +172,7 @@ impl PyOperator {
         run.call(PyTuple::new(inputs.py(), arguments)?, options)
     }
 
-    /// The output of `run` alone.
+    /// Only the output of `run`.
     #[pyo3(signature = (*inputs, **options))]
     fn __call__<'py>(
         slf: Bound<'py, Self>,
@@ -223,7 +223,7 @@ fn failed(py: Python<'_>, error: ExecuteError<Error>) -> PyErr {
     }
 }
 
-/// The exception for an error of the library.
+/// Converts an error of the library to an exception.
 fn raised(py: Python<'_>, error: &Error) -> PyErr {
     let message = error.to_string();
     let made = match error.kind() {

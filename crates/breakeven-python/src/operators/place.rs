@@ -1,5 +1,4 @@
-//! Where operators run: the CPU, and the GPUs of this machine, found and opened when an
-//! operator first may use them.
+//! Where operators run: the CPU, and the GPUs of this machine, detected and opened on first use.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
@@ -16,7 +15,7 @@ use pyo3::prelude::*;
 use super::raised;
 use crate::{errors, locked};
 
-/// What runs operators.
+/// An executor of operators.
 pub(super) enum Manager {
     /// The CPU alone.
     Cpu(StrategyManager<RayonCpu>),
@@ -25,7 +24,7 @@ pub(super) enum Manager {
     Gpu(StrategyManager<RayonCpu, Gpu>),
 }
 
-/// This machine, looked at once in a process.
+/// This machine, detected once per process.
 fn hardware(py: Python<'_>) -> &'static HardwareCapabilities {
     static FOUND: OnceLock<HardwareCapabilities> = OnceLock::new();
     py.detach(|| FOUND.get_or_init(HardwareCapabilities::detect))
@@ -39,8 +38,8 @@ pub(crate) fn devices(py: Python<'_>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// What runs operators by that strategy, on the CPU and the GPU of that name; without a
-/// name all that are no software.
+/// The executor of that strategy, on the CPU and the named GPU; without a name, all that are not
+/// software.
 pub(super) fn manager(
     py: Python<'_>,
     strategy: &str,
@@ -60,7 +59,7 @@ pub(super) fn manager(
         ExecutionStrategy::CpuOnly => on_cpu(strategy),
         _ => with_gpus(py, strategy, device)?,
     };
-    // Another thread may have made it meanwhile: all have the same one.
+    // Another thread may have created it meanwhile: all share one.
     let mut made = locked(&MADE);
     Ok(Arc::clone(made.entry(key).or_insert(Arc::new(manager))))
 }
@@ -108,7 +107,7 @@ fn with_gpus(
         });
     }
     match manager {
-        // A device that was named counts, even if it is software.
+        // A named device is used even if it is software.
         Some(manager) => Ok(Manager::Gpu(match device {
             Some(_) => manager.allow_software_gpu().with_strategy(strategy),
             None => manager.with_strategy(strategy),

@@ -1,4 +1,4 @@
-//! A coroutine or generator that is recorded, part by part.
+//! A recorded coroutine or generator, step by step.
 
 use std::sync::Mutex;
 
@@ -10,13 +10,13 @@ use pyo3::types::PyTuple;
 
 use crate::locked;
 
-/// Hands everything on to what it wraps. The call lasts from its first part to its end;
-/// what it does between two waits is its own time, on whatever thread.
+/// Forwards everything to the wrapped object. The call lasts from its first step to its end; the
+/// time between two waits is its own time, on any thread.
 #[pyclass(frozen, module = "breakeven")]
 #[derive(Debug)]
 pub(crate) struct Coroutine {
     inner: Py<PyAny>,
-    /// `None` while a part runs, and after the end.
+    /// `None` while a step runs, and after the end.
     call: Mutex<Option<AsyncCall>>,
 }
 
@@ -28,7 +28,7 @@ impl Coroutine {
         }
     }
 
-    /// Runs one part. Nothing is locked meanwhile: it is Python's code.
+    /// Runs one step. Nothing is locked meanwhile, because Python code runs.
     fn run<'py, T>(
         &self,
         py: Python<'py>,
@@ -44,7 +44,7 @@ impl Coroutine {
         match &result {
             Ok(_) => *slot() = Some(call),
             Err(error) if error.is_instance_of::<PyStopIteration>(py) => call.finish(),
-            // Raised or cancelled: dropping the call says so.
+            // Raised or cancelled: dropping the call records that.
             Err(_) => {}
         }
         result
@@ -84,7 +84,7 @@ impl Coroutine {
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.run(py, |inner| inner.call_method0(intern!(py, "close")))?;
-        // What has not ended was given up.
+        // It was abandoned before its end.
         locked(&self.call).take();
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What a call is told beside its time.
+//! The fields of a call besides its time.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,13 +11,13 @@ use pyo3::types::{PyBool, PyDict, PyInt, PyString};
 
 use crate::locked;
 
-/// Names of attributes that are told apart in the life of a process.
+/// Most distinct attribute names in the life of a process.
 const MAX_NAMES: usize = 4_096;
 
-/// Keywords that are no attributes.
+/// Keywords that are not attributes.
 const NO_ATTRIBUTES: [&str; 6] = ["sync", "bytes", "items", "flops", "size", "device"];
 
-/// Told at the beginning of a call.
+/// Fields set at the beginning of a call.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Fields {
     pub(super) bytes: Option<u64>,
@@ -26,7 +26,7 @@ pub(super) struct Fields {
     pub(super) attributes: Vec<(&'static str, Value<'static>)>,
 }
 
-/// Tells `$call`, a `Guard` or an `AsyncCall`.
+/// Sets the fields on `$call`, a `Guard` or an `AsyncCall`.
 macro_rules! tell {
     ($fields:expr, $call:expr) => {{
         let (fields, call) = ($fields, $call);
@@ -46,18 +46,18 @@ macro_rules! tell {
 }
 
 impl Fields {
-    /// A call of `site` that has been told.
+    /// A call of `site` with its fields set.
     pub(super) fn enter(&self, site: &'static Site) -> Guard {
         let mut guard = Guard::enter(site);
         tell!(self, &guard);
-        // Counts are told in no time.
+        // Setting counts takes no time.
         if !self.attributes.is_empty() {
             guard.start();
         }
         guard
     }
 
-    /// The same of a call that runs in parts.
+    /// The same for a call that runs in steps.
     pub(super) fn enter_parts(&self, site: &'static Site) -> AsyncCall {
         let mut call = AsyncCall::enter(site);
         tell!(self, &mut call);
@@ -79,7 +79,7 @@ impl Fields {
     }
 }
 
-/// A truth, a number or a text of Python's.
+/// A bool, a number or a text of Python's.
 pub(super) fn value_of(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value<'static>> {
     if let Ok(value) = value.cast::<PyBool>() {
         return Ok(value.is_true().into());
@@ -97,13 +97,13 @@ pub(super) fn value_of(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value<'
     match value.extract::<f64>() {
         Ok(number) => Ok(number.into()),
         Err(_) => Err(PyTypeError::new_err(format!(
-            "{name}: an attribute is a truth, a number or a text, not {}",
+            "{name}: an attribute is a bool, a number or a text, not {}",
             value.get_type().name()?
         ))),
     }
 }
 
-/// The name for as long as the process lives; `None` where there are too many.
+/// The name for the life of the process; `None` if there are too many.
 pub(super) fn kept(name: &str) -> Option<&'static str> {
     static NAMES: LazyLock<Mutex<HashMap<String, &'static str>>> = LazyLock::new(Mutex::default);
     let mut names = locked(&NAMES);

@@ -1,8 +1,8 @@
-//! `be.profile` and what a recording becomes: the recorder of `breakeven-profile`.
+//! `be.profile` and the recording: the recorder of `breakeven-profile`.
 //!
-//! A Python block may end on another thread than it began on, while a guard belongs to
-//! its thread. So the guards of a thread lie in a stack of that thread ([`open`]), and
-//! what Python holds is a [`Scope`], which names one.
+//! A Python block may end on another thread than it began on, while a guard belongs to its thread.
+//! So the guards of a thread are on a stack of that thread ([`open`]), and Python has a [`Scope`],
+//! which refers to one.
 
 mod coroutine;
 mod fields;
@@ -32,7 +32,7 @@ pub(crate) fn is_recording() -> bool {
     recorder::is_on()
 }
 
-/// Forgets what was recorded.
+/// Discards the recording.
 #[pyfunction]
 pub(crate) fn reset(py: Python<'_>) {
     py.detach(|| profiler().reset());
@@ -44,13 +44,13 @@ pub(crate) fn timeline(py: Python<'_>, capacity: usize) {
     py.detach(|| profiler().timeline(capacity));
 }
 
-/// What was recorded until now.
+/// The recording so far.
 #[pyfunction]
 pub(crate) fn snapshot(py: Python<'_>) -> Profile {
     Profile::new(py.detach(|| profiler().snapshot()), Vec::new())
 }
 
-/// Calls that were left out: `(overflowed, misnested, elsewhere, timeline_dropped)`.
+/// Lost calls: `(overflowed, misnested, elsewhere, timeline_dropped)`.
 #[pyfunction]
 pub(crate) fn losses(py: Python<'_>) -> (u64, u64, u64, u64) {
     let losses: Losses = py.detach(|| profiler().losses());
@@ -63,14 +63,14 @@ pub(crate) fn losses(py: Python<'_>) -> (u64, u64, u64, u64) {
     )
 }
 
-/// Writes what was recorded to a profile file.
+/// Writes the recording to a profile file.
 #[pyfunction]
 pub(crate) fn export_recording(py: Python<'_>, path: PathBuf) -> PyResult<()> {
     let exported = py.detach(|| profiler().export_json(&path));
     exported.map_err(|error| match error {
         ExportError::Empty => RecordingError::new_err(
-            "nothing was recorded: put `with breakeven.profile(\"name\"):` around what is to \
-             be measured, let it end before the export, and do not call get_profiler(False) \
+            "nothing was recorded: put `with breakeven.profile(\"name\"):` around the code to \
+             measure, let it end before the export, and do not call get_profiler(False) \
              before it runs",
         ),
         ExportError::File(error) => file_error(error),

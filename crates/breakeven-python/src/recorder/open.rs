@@ -1,4 +1,4 @@
-//! The calls that are open on a thread.
+//! The open calls of a thread.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -28,7 +28,7 @@ struct Entry {
 }
 
 impl Drop for Open {
-    /// What is open when its thread ends never ended.
+    /// Calls that are open when their thread ends never ended.
     fn drop(&mut self) {
         for entry in mem::take(&mut self.0) {
             mem::forget(entry.guard);
@@ -36,8 +36,8 @@ impl Drop for Open {
     }
 }
 
-/// Most calls that are known to have ended elsewhere while their threads still hold them: what
-/// began on threads that are gone stays among them.
+/// Most calls that are known to have ended elsewhere while their threads still list them; calls of
+/// ended threads remain among them.
 const MAX_MOVED: usize = 256;
 
 /// Calls that ended elsewhere, each with the thread that it began on.
@@ -53,8 +53,7 @@ pub(super) fn note_moved(scope: &Bound<'_, Scope>, began_on: usize) {
 }
 
 impl Entry {
-    /// True, once for each of them, where a call of its scope that began on that thread ended
-    /// on another.
+    /// True, once per call, if a call of its scope that began on that thread ended on another.
     fn ended_elsewhere(&self, thread: usize) -> bool {
         if !self.scope.get().has_moved.load(Ordering::Relaxed) {
             return false;
@@ -68,12 +67,12 @@ impl Entry {
     }
 }
 
-/// What tells this thread from others that live.
+/// A number that is unique among living threads.
 pub(super) fn thread() -> usize {
     OPEN.with(|open| std::ptr::from_ref(open).addr())
 }
 
-/// Begins a call of `scope` on this thread, which `begin` makes.
+/// Begins a call of `scope` on this thread; `begin` creates it.
 pub(super) fn push(scope: &Bound<'_, Scope>, begin: impl FnOnce() -> Guard) {
     let thread = thread();
     OPEN.with_borrow_mut(|Open(open)| {
@@ -90,22 +89,22 @@ pub(super) fn push(scope: &Bound<'_, Scope>, begin: impl FnOnce() -> Guard) {
     });
 }
 
-/// Ends the latest call of `scope` on this thread. False where there is none.
+/// Ends the latest call of `scope` on this thread. False if there is none.
 pub(super) fn pop(scope: &Bound<'_, Scope>) -> bool {
     let of_this = |entry: &Entry| entry.scope.as_ptr() == scope.as_ptr();
     OPEN.with_borrow_mut(|Open(open)| {
         if open.last().is_some_and(of_this) {
-            // Ends it where it lies.
+            // Ends the call at its place in the stack.
             open.truncate(open.len() - 1);
             return true;
         }
-        // Tasks of one thread take turns.
+        // Tasks of one thread interleave.
         let at = open.iter().rposition(of_this);
         at.map(|at| open.remove(at)).is_some()
     })
 }
 
-/// Tells something of the latest call of `scope` on this thread. False where there is none.
+/// Sets a field of the latest call of `scope` on this thread. False if there is none.
 pub(super) fn tell(scope: &Bound<'_, Scope>, tell: impl FnOnce(&Guard)) -> bool {
     OPEN.with_borrow(|Open(open)| {
         let mut open = open.iter().rev();

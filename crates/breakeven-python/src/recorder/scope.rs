@@ -1,4 +1,4 @@
-//! `be.profile(…)`: a block, or a function, that is recorded.
+//! `be.profile(…)`: a recorded block or function.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -13,22 +13,22 @@ use super::coroutine::Coroutine;
 use super::fields::{Fields, kept, value_of};
 use super::open;
 
-/// What `be.profile` returns: a context manager and a decorator.
+/// The return value of `be.profile`: a context manager and a decorator.
 #[pyclass(frozen, module = "breakeven", freelist = 64)]
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
-    /// `None` where only a decorated function can name it.
+    /// `None` if only a decorated function can name it.
     site: Option<&'static Site>,
     fields: Fields,
-    /// What tells an operation from others of its name, where that is more.
+    /// What identifies the operation besides its name, if anything.
     more: Option<Box<More>>,
     /// Waits for a device: called before the clock is read.
     sync: Option<Py<PyAny>>,
-    /// Made while recording was off: what it was asked for.
+    /// Created while recording was off: its arguments.
     asked: Option<(Py<PyString>, Option<Py<PyDict>>)>,
-    /// The thread on which its latest call began ([`open::push`]); 0 where none did.
+    /// The thread on which its latest call began ([`open::push`]); 0 for none.
     pub(super) began_on: AtomicUsize,
-    /// Some call of it ended on another thread than it began on.
+    /// A call of it ended on another thread than it began on.
     pub(super) has_moved: AtomicBool,
 }
 
@@ -40,23 +40,23 @@ struct More {
 
 /// Records the time of a block, or of a function's calls.
 ///
-/// `with profile("decode", bytes=n):` records the block, also where it raises. `@profile`
-/// records each call of a function, a coroutine or a generator under its qualified name,
-/// `@profile("name", device="cuda:0")` under that one.
+/// `with profile("decode", bytes=n):` records the block, even if it raises. `@profile` records each
+/// call of a function, a coroutine or a generator under its qualified name, `@profile("name",
+/// device="cuda:0")` under the given name.
 ///
-/// `bytes`, `items` and `flops` are what a call processes; the profile has the mean. Name,
-/// `device` (cpu unless given) and `size` (elements) tell one operation from another.
-/// Anything else is an attribute: a truth, a number or a text; the last one told is kept.
-/// Names are kept for good, at most 65 536 of them.
+/// `bytes`, `items` and `flops` are what a call processes; the profile has the mean. Name, `device`
+/// (cpu by default) and `size` (elements) together identify an operation. Any other argument is an
+/// attribute: a bool, a number or a text; the last value counts. Names are never freed, at most 65
+/// 536 of them.
 ///
-/// A block is the host's time, whatever `device` says. `sync` is a function that waits for the
-/// device, such as `torch.cuda.synchronize`: it is called where a block or a function begins
-/// and where it ends.
+/// A block measures the host's time, whatever `device` is. `sync` is a function that waits for the
+/// device, such as `torch.cuda.synchronize`: it is called at the beginning and the end of a block
+/// or a function.
 ///
 /// Raises TypeError for an attribute of another type, and OverflowError for a negative
 /// count.
-// The arguments are taken apart by hand: for an extension that runs on every CPython from
-// 3.9 on, what derives from a signature encodes the names of keywords anew at every call.
+// The arguments are parsed by hand: in an extension for every CPython from 3.9 on, the code
+// generated from a signature encodes the names of keywords at every call.
 #[pyfunction]
 #[pyo3(signature = (*args, **keywords))]
 #[pyo3(
@@ -72,15 +72,15 @@ pub(crate) fn profile<'py>(
         1 => Some(args.get_item(0)?),
         given => {
             return Err(PyTypeError::new_err(format!(
-                "profile() takes one name or function, and {given} were given; what is known \
-                 of the call has names, as in bytes=n"
+                "profile() takes one name or function, and {given} were given; give the fields \
+                 of the call by name, as in bytes=n"
             )));
         }
     };
     if let Some(name) = what.as_ref().and_then(|what| what.cast::<PyString>().ok()) {
         let scope = match recorder::is_on() {
             true => Scope::made(name, keywords)?,
-            // What it is asked for is looked at when it is needed.
+            // Its arguments are checked when they are needed.
             false => Scope {
                 asked: Some((name.clone().unbind(), keywords.cloned().map(Bound::unbind))),
                 ..Scope::default()
@@ -98,10 +98,10 @@ pub(crate) fn profile<'py>(
     Scope::__call__(&Bound::new(py, scope)?, &what)
 }
 
-/// Names for which a site is at hand.
+/// Names with a cached site.
 const MAX_SITES: usize = 1 << 16;
 
-/// The thread that a block is said to have begun on while recording was off.
+/// The thread number of a block that began while recording was off.
 const OFF: usize = 1;
 
 impl Scope {
@@ -114,7 +114,7 @@ impl Scope {
         Ok(scope)
     }
 
-    /// It, or what it is where it was made while recording was off.
+    /// The scope, or its checked form if it was created while recording was off.
     fn real<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         let py = slf.py();
         match &slf.get().asked {
@@ -133,7 +133,7 @@ impl Scope {
         }
     }
 
-    /// Takes what is known of the call.
+    /// Sets the fields of the call.
     fn set<'py>(&mut self, keywords: &Bound<'py, PyDict>) -> PyResult<()> {
         let py = keywords.py();
         let mut left = keywords.len();
@@ -176,8 +176,8 @@ impl Scope {
         }
     }
 
-    /// The operation of that name. What has neither device nor size is found by the text
-    /// itself, whose hash Python keeps.
+    /// The operation of that name. Without device and size it is found by the text itself, whose
+    /// hash Python caches.
     fn site_of(&self, name: &Bound<'_, PyString>) -> PyResult<&'static Site> {
         static KNOWN: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
         if self.more.is_some() {
@@ -217,7 +217,8 @@ impl Scope {
         }
         open::count_elsewhere();
         if began_on == open::thread() {
-            // Another that moved was taken for this one, as may be where threads share a scope.
+            // Another call that moved was taken for this one, which can happen if threads share a
+            // scope.
             return Ok(());
         }
         open::note_moved(slf, began_on);
@@ -226,7 +227,7 @@ impl Scope {
             py,
             &py.get_type::<PyRuntimeWarning>(),
             c"a breakeven.profile block ended on another thread than it began on and is not \
-              recorded: where a generator or a coroutine moves between threads, decorate its \
+              recorded: if a generator or a coroutine moves between threads, decorate its \
               function with @breakeven.profile",
             2,
         )
@@ -237,7 +238,7 @@ impl Scope {
             true => Ok(()),
             false if scope.get().began_on.load(Ordering::Relaxed) == OFF => Ok(()),
             false => Err(PyRuntimeError::new_err(
-                "the block is not open on this thread: tell it what it did before it ends",
+                "the block is not open on this thread: set its fields before it ends",
             )),
         }
     }
@@ -281,7 +282,7 @@ impl Scope {
         module.call_method1(intern!(py, "decorate"), (slf, function))
     }
 
-    /// The scope of a decorated function: itself where it has a name, else one of that name.
+    /// The scope of a decorated function: itself if it has a name, else one of that name.
     fn named<'py>(slf: &Bound<'py, Self>, name: &str) -> PyResult<Bound<'py, Self>> {
         let real = Self::real(slf)?;
         let scope = real.get();
@@ -297,37 +298,37 @@ impl Scope {
         Bound::new(slf.py(), named)
     }
 
-    /// A coroutine or generator, each of whose parts is recorded.
+    /// A coroutine or generator whose steps are recorded.
     fn parts(&self, inner: Py<PyAny>) -> PyResult<Coroutine> {
         Ok(Coroutine::new(inner, self.fields.enter_parts(self.site()?)))
     }
 
-    /// Tells how many bytes the call reads and writes.
+    /// Sets how many bytes the call reads and writes.
     fn bytes(slf: &Bound<'_, Self>, bytes: u64) -> PyResult<()> {
         Self::tell(slf, |guard| guard.bytes(bytes))
     }
 
-    /// Tells how many items (images, records) the call processes.
+    /// Sets how many items (images, records) the call processes.
     fn items(slf: &Bound<'_, Self>, items: u64) -> PyResult<()> {
         Self::tell(slf, |guard| guard.items(items))
     }
 
-    /// Tells how many floating-point operations the call does.
+    /// Sets how many floating-point operations the call does.
     fn flops(slf: &Bound<'_, Self>, flops: u64) -> PyResult<()> {
         Self::tell(slf, |guard| guard.flops(flops))
     }
 
-    /// Tells how much memory the call holds at its peak, bytes.
+    /// Sets the peak memory of the call, bytes.
     fn memory_bytes(slf: &Bound<'_, Self>, bytes: u64) -> PyResult<()> {
         Self::tell(slf, |guard| guard.memory_bytes(bytes))
     }
 
-    /// Tells which part of the GPU's units the call keeps busy, 0 to 1.
+    /// Sets the fraction of the GPU's units that the call keeps busy, 0 to 1.
     fn gpu_use(slf: &Bound<'_, Self>, fraction: f64) -> PyResult<()> {
         Self::tell(slf, |guard| guard.gpu_use(fraction))
     }
 
-    /// Tells anything else: a truth, a number or a text.
+    /// Sets an attribute: a bool, a number or a text.
     fn attribute(slf: &Bound<'_, Self>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let value = value_of(name, value)?;
         let Some(name) = kept(name) else {

@@ -1,5 +1,5 @@
-//! A Python function as a GPU: it does a batch a call, and what it raises is the device's
-//! error, of a kind that the schedule knows a reaction to.
+//! A Python function as a GPU: it does a batch per call, and its exceptions are the device's
+//! errors, of kinds that the schedule can react to.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ use super::source::Source;
 use super::workers;
 use crate::locked;
 
-/// Exceptions of a batch that are kept.
+/// Most exceptions that are kept per batch.
 const MOST_ERRORS: usize = 16;
 
 /// The GPU's function, and the device that it drives.
@@ -29,15 +29,15 @@ pub(super) struct PyGpu {
     pub(super) function: Arc<UserFunction>,
     pub(super) source: Arc<Source>,
     pub(super) spec: GpuSpec,
-    /// The function may be given up while it runs: it has a thread of its own.
+    /// The function may be given up while it runs: it has its own thread.
     pub(super) on_thread: bool,
-    /// Tasks of a call at most.
+    /// Most tasks per call.
     pub(super) most: usize,
     /// Outputs are compared one by one.
     pub(super) checks: bool,
-    /// Outputs are one per task, not shared between tasks.
+    /// Outputs are separate per task, not shared.
     pub(super) is_list: bool,
-    /// What it raised.
+    /// The exceptions.
     pub(super) raised: Arc<Mutex<Vec<PyErr>>>,
     /// Ends the batch.
     pub(super) cancel: CancelToken,
@@ -49,7 +49,7 @@ impl PyGpu {
         std::mem::take(&mut locked(&self.raised))
     }
 
-    /// Does those tasks, on the calling thread.
+    /// Does these tasks, on the calling thread.
     fn call(&self, tasks: &[usize]) -> Result<Vec<Output>, DeviceError> {
         let mut all = Vec::with_capacity(tasks.len());
         for tasks in tasks.chunks(self.most) {
@@ -67,7 +67,7 @@ impl PyGpu {
         Ok(all)
     }
 
-    /// Keeps what the function raised; what it says of the device. `KeyboardInterrupt` and its
+    /// Keeps the function's exception, and returns the device's error. `KeyboardInterrupt` and its
     /// like are for the caller.
     fn note(&self, error: PyErr) -> DeviceError {
         let device = device_error(&error);
@@ -120,7 +120,7 @@ impl GpuExecutor<usize, Output> for PyGpu {
     }
 }
 
-/// A call of the GPU's function on its way.
+/// A running call of the GPU's function.
 #[derive(Default)]
 pub(super) struct Flight(Arc<Mutex<State>>);
 
@@ -154,8 +154,8 @@ impl Future for Flight {
     }
 }
 
-/// What an exception says of the device: by what it is, then by the words of CUDA's, HIP's
-/// and XLA's own errors, which come as plain `RuntimeError`s.
+/// The device error of an exception: by its type, then by the text of CUDA's, HIP's and XLA's own
+/// errors, which come as plain `RuntimeError`s.
 pub(super) fn device_error(error: &PyErr) -> DeviceError {
     Python::attach(|py| {
         let name = error.get_type(py).qualname().map(|name| name.to_string());
@@ -208,7 +208,7 @@ fn kind_of(py: Python<'_>, error: &PyErr, name: &str, text: &str) -> DeviceError
     if error.is_instance_of::<PyValueError>(py) || error.is_instance_of::<PyIndexError>(py) {
         return DeviceErrorKind::Refused;
     }
-    // A mistake in the program comes with every batch.
+    // A mistake in the program recurs with every batch.
     if error.is_instance_of::<PyImportError>(py)
         || error.is_instance_of::<PyNotImplementedError>(py)
         || error.is_instance_of::<PyNameError>(py)

@@ -1,10 +1,9 @@
-//! How many workers a Python function keeps busy: measured on the function's own work.
+//! Measures how many workers a Python function keeps busy, on the function's own work.
 //!
-//! A function that holds the interpreter's lock runs on one worker at a time, however many
-//! there are, and they only get into each other's way. So of a function that was not seen
-//! yet one worker begins, and a thread of ours asks for the lock every fifth of a
-//! millisecond: the part of the looks that had to wait is the part of the time in which the
-//! function held it. Below [`ONE_WORKER_FROM`] all workers go on, else one does.
+//! A function that holds the GIL runs on one worker at a time, and further workers only interfere.
+//! So one worker begins with a new function, and a separate thread requests the lock every fifth of
+//! a millisecond: the fraction of requests that had to wait is the fraction of the time in which
+//! the function held it. Below [`ONE_WORKER_FROM`] all workers start, else one continues.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -16,31 +15,31 @@ use pyo3::prelude::*;
 
 use crate::locked;
 
-/// From this part of the time on in which it holds the lock, a function has one worker. Half:
-/// even endless workers could not make it twice as fast (Amdahl's law).
+/// Fraction of the time with the GIL from which a function gets one worker. Half: even infinitely
+/// many workers could not make it twice as fast (Amdahl's law).
 const ONE_WORKER_FROM: f64 = 0.5;
 
-/// Time between two looks at the lock.
+/// Time between two requests of the lock.
 const LOOK_EVERY: Duration = Duration::from_micros(200);
 
-/// A look that took longer had to wait: some times what taking a free lock takes.
+/// A request that took longer had to wait: several times the cost of a free lock.
 const WAITED: Duration = Duration::from_micros(20);
 
-/// The measurement ends after that time, or as soon as it has so many looks: an interpreter
-/// gives its lock away every 5 ms where it is asked to (`sys.getswitchinterval`).
+/// The measurement ends after this time, or after this many requests: an interpreter releases its
+/// lock every 5 ms on request (`sys.getswitchinterval`).
 const LONGEST: Duration = Duration::from_millis(30);
 const LOOKS: u32 = 25;
 
-/// Looks below which nothing can be told: on a busy machine one look may take
-/// [`LONGEST`], and the measurement goes on until it has these.
+/// Fewest requests for a result: on a busy machine one request may take [`LONGEST`], and the
+/// measurement continues until it has these.
 const FEWEST_LOOKS: u32 = 3;
 
-/// What was seen of an operation's function.
+/// The measurement of an operation's function.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Held {
-    /// Part of the time in which it held the interpreter's lock, 0 to 1.
+    /// Fraction of the time in which it held the GIL, 0 to 1.
     pub(super) part: f64,
-    /// For how long it was watched.
+    /// Duration of the measurement.
     pub(super) watched: Duration,
 }
 
@@ -50,16 +49,16 @@ impl Held {
     }
 }
 
-/// After so many batches, a function is watched again.
+/// Number of batches after which a function is measured again.
 const AGAIN: u32 = 64;
 
-/// Functions that are kept.
+/// Most functions that are kept.
 const MOST: usize = 4096;
 
-/// Of each operation's function what was seen, and batches since then.
+/// Per operation: the measurement of its function, and batches since then.
 static SEEN: LazyLock<Mutex<HashMap<String, (Held, u32)>>> = LazyLock::new(Mutex::default);
 
-/// What is known of that operation's function; nothing where it is to be watched again.
+/// The measurement of that operation's function; none if it must be measured again.
 pub(super) fn known(operation: &str) -> Option<Held> {
     let mut seen = locked(&SEEN);
     let (held, batches) = seen.get_mut(operation)?;
@@ -67,7 +66,7 @@ pub(super) fn known(operation: &str) -> Option<Held> {
     (*batches < AGAIN).then_some(*held)
 }
 
-/// Forgets an operation, or all.
+/// Removes an operation, or all.
 pub(super) fn forget(operation: Option<&str>) {
     locked(&SEEN).retain(|name, _| operation.is_some_and(|operation| operation != name));
 }
@@ -76,15 +75,14 @@ thread_local! {
     static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Lets workers of a batch through: one while the function is being watched, then as many
-/// as it keeps busy.
+/// Admits workers of a batch: one while the function is measured, then as many as it keeps busy.
 pub(super) struct Gate {
     state: Mutex<State>,
     changed: Condvar,
 }
 
 struct State {
-    /// Workers that may be inside; none for all.
+    /// Most workers inside; none for all.
     most: Option<usize>,
     inside: usize,
     /// The batch is over.
@@ -110,11 +108,11 @@ impl Gate {
         })
     }
 
-    /// A gate that finds out how many workers that operation's function keeps busy.
+    /// A gate that measures how many workers that operation's function keeps busy.
     pub(super) fn watching(operation: &str) -> Arc<Self> {
         let gate = Self::with(Some(1));
         let (watched, operation) = (Arc::clone(&gate), operation.to_owned());
-        // Without a thread to measure with, all workers go on.
+        // Without a thread to measure with, all workers are admitted.
         let spawned = thread::Builder::new()
             .name("breakeven-gil".to_owned())
             .spawn(move || watched.watch(operation));
@@ -124,8 +122,8 @@ impl Gate {
         gate
     }
 
-    /// Runs `call` when a worker may. A thread that is inside a gate already waits at none:
-    /// others may wait for what it does.
+    /// Runs `call` when a worker is admitted. A thread that is inside a gate already does not wait
+    /// at another: others may wait for it.
     pub(super) fn pass<R>(&self, call: impl FnOnce() -> R) -> R {
         if IS_INSIDE.replace(true) {
             return call();
@@ -144,12 +142,12 @@ impl Gate {
         call()
     }
 
-    /// What was seen of the function in this batch.
+    /// The measurement of the function in this batch.
     pub(super) fn held(&self) -> Option<Held> {
         locked(&self.state).held
     }
 
-    /// The batch is over: nothing more is to be seen.
+    /// The batch has ended, and with it the measurement.
     pub(super) fn end(&self) {
         let mut state = locked(&self.state);
         state.ended = true;
@@ -174,9 +172,9 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    /// None where the batch ended before anything could be told.
+    /// None if the batch ended before there was a result.
     fn measure(&self) -> Option<Held> {
-        // A thread's first look is dearer than the others.
+        // A thread's first request is slower than later ones.
         Python::try_attach(|_| ())?;
         let (mut looks, mut waits) = (0_u32, 0_u32);
         let mut watched = Duration::ZERO;
@@ -195,7 +193,7 @@ impl Gate {
             let began = Instant::now();
             Python::try_attach(|_| ())?;
             let took = began.elapsed();
-            // Between two calls the worker is not at it.
+            // Between two calls the worker does not hold the lock.
             looks += 1;
             waits += u32::from(took > WAITED);
             thread::sleep(LOOK_EVERY);
@@ -206,7 +204,7 @@ impl Gate {
     }
 }
 
-/// A worker that leaves, also where the call panicked.
+/// A worker that leaves, also after a panic of the call.
 struct Leaves<'g>(&'g Gate);
 
 impl Drop for Leaves<'_> {

@@ -1,5 +1,5 @@
-//! A batch on its way: it runs on a thread of its own, so that whoever waits for it can look
-//! out for Ctrl-C, draw a progress bar or serve an event loop.
+//! A running batch: it has its own thread, so that the waiting thread can handle Ctrl-C, draw a
+//! progress bar or serve an event loop.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -11,10 +11,10 @@ use pyo3::prelude::*;
 use super::result::Ended;
 use crate::locked;
 
-/// What the thread that runs a batch and those that wait for it share.
+/// State shared by the thread that runs a batch and those that wait for it.
 pub(super) struct Shared {
     pub(super) cancel: CancelToken,
-    /// Tasks that have their outputs.
+    /// Tasks with outputs.
     pub(super) done: AtomicUsize,
     state: Mutex<State>,
     changed: Condvar,
@@ -73,7 +73,7 @@ pub(crate) struct Job {
 
 #[pymethods]
 impl Job {
-    /// Waits until the batch has ended, for `timeout` seconds at most; whether it has.
+    /// Waits until the batch has ended, at most `timeout` seconds; returns whether it has.
     fn wait(&self, py: Python<'_>, timeout: f64) -> bool {
         let timeout = Duration::try_from_secs_f64(timeout).unwrap_or(Duration::ZERO);
         py.detach(|| {
@@ -87,7 +87,7 @@ impl Job {
         })
     }
 
-    /// Items that have their outputs.
+    /// Items with outputs.
     #[getter]
     fn done(&self) -> usize {
         self.shared.done.load(Ordering::Relaxed).min(self.tasks)
@@ -98,8 +98,8 @@ impl Job {
         self.shared.cancel.cancel();
     }
 
-    /// Calls `function()` when the batch has ended, on the thread that ran it; at once where
-    /// it has.
+    /// Calls `function()` when the batch has ended, on the thread that ran it; at once if it has
+    /// ended already.
     fn add_done_callback(&self, function: Bound<'_, PyAny>) -> PyResult<()> {
         let mut state = self.shared.state();
         if !state.has_ended {
@@ -110,7 +110,7 @@ impl Job {
         function.call0().map(|_| ())
     }
 
-    /// What came of it, once; raises what went wrong.
+    /// The result, once; raises the error.
     fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let outcome = self.shared.state().outcome.take();
         match outcome {

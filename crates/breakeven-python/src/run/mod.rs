@@ -1,5 +1,5 @@
-//! `breakeven.run`: Python's functions on the library's engine. The Python side
-//! (`breakeven/_run.py`) has the arguments' defaults and what waits for a batch.
+//! `breakeven.run`: Python's functions on the library's engine. `breakeven/_run.py` has the
+//! arguments' defaults and waits for a batch.
 
 mod device;
 mod gate;
@@ -35,23 +35,23 @@ pub(crate) use result::PyExecutionResult;
 use result::{Ended, How, Outcome, Raised};
 use source::Source;
 
-/// What is asked for of a batch; `breakeven/_run.py` says what each means.
+/// The options of a batch; `breakeven/_run.py` documents each.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Options {
     operation: String,
     strategy: String,
     batched: bool,
-    /// Tasks go to processes, many a message.
+    /// Tasks are sent to processes, several per message.
     processes: bool,
     each: bool,
-    /// 0 for all cores that may be used.
+    /// 0 for all usable cores.
     workers: usize,
-    /// How many workers take part is not to be found out.
+    /// The number of workers is fixed, not measured.
     fixed: bool,
     /// The caller's thread may do the work.
     here: bool,
-    /// Somebody sees how far the batch is.
+    /// The caller reads the progress.
     shown: bool,
     batch_size: Option<usize>,
     min_batch: Option<usize>,
@@ -60,11 +60,11 @@ pub(crate) struct Options {
     complexity: Option<f64>,
     memory_per_task: Option<usize>,
     parallelization: Option<f64>,
-    /// Part of the tasks that may fall back, 1 for all.
+    /// Fraction of the tasks that may fall back, 1 for all.
     fallback: f64,
     deadline: Option<f64>,
     timeout: Option<f64>,
-    /// Part of the GPU's outputs that is held against the CPU's, 0 for none.
+    /// Fraction of the GPU's outputs that is compared with the CPU's, 0 for none.
     check: f64,
     tolerance: (f64, f64),
     costs: Option<PathBuf>,
@@ -76,20 +76,20 @@ pub(crate) struct Options {
     agree: Py<PyAny>,
 }
 
-/// How many workers take part.
+/// How the number of workers is chosen.
 enum Workers {
-    /// As many as were asked for.
+    /// The requested number.
     Fixed,
-    /// By the part of the time in which the function holds the interpreter's lock.
+    /// By the fraction of the time in which the function holds the GIL.
     ByLock {
         known: Option<Held>,
         gate: Arc<Gate>,
     },
-    /// As batches of one call and of parts took.
+    /// By the measured times of one call and of a split.
     ByTime { in_parts: bool },
 }
 
-/// A function of the user's, which runs in its caller's context.
+/// A user's function, which runs in its caller's context.
 struct UserFunction {
     function: Py<PyAny>,
     context: Option<Py<PyAny>>,
@@ -99,7 +99,7 @@ impl UserFunction {
     fn call<'py>(&self, py: Python<'py>, part: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let function = self.function.bind(py);
         match &self.context {
-            // A context is one thread's at a time.
+            // Only one thread at a time may use a context.
             Some(context) => {
                 let own = context.bind(py).call_method0("copy")?;
                 own.call_method1("run", (function, part))
@@ -118,16 +118,16 @@ struct Run {
     strategy: ExecutionStrategy,
     count: usize,
     workers: Workers,
-    /// The interpreter runs without its lock, and that is why all workers take part.
+    /// The interpreter runs without the GIL, so all workers take part.
     without_lock: bool,
     costs: Option<Arc<Costs>>,
     workload: WorkloadProfile,
-    /// How large a task is, is known.
+    /// The size of a task is known.
     is_sized: bool,
     shared: Arc<Shared>,
 }
 
-/// Starts a batch, or does it where the calling thread can.
+/// Starts a batch, or runs it on the calling thread if that is allowed.
 #[pyfunction]
 pub(crate) fn start(
     py: Python<'_>,
@@ -167,7 +167,7 @@ pub(crate) fn start(
     let count = match options.workers {
         _ if one => 1,
         0 => cores,
-        // No more threads than tasks; powers of two, so that there are few pools.
+        // At most one thread per task; powers of two, so that there are few pools.
         asked => asked.min(source.len.next_power_of_two().max(cores)),
     };
     if options.batched || options.processes {
@@ -244,13 +244,13 @@ pub(crate) fn start(
         options,
     };
     if here {
-        // As the function would be called without us: on this thread, in its context.
+        // As a direct call of the function: on this thread, in its context.
         run.run(&workers::Here);
         return Ok(job);
     }
     let pool = workers::pool(count)?;
     if workers::is_worker() {
-        // Waiting for another thread to use this one's pool would be waiting for itself.
+        // A pool thread would wait for itself.
         py.detach(|| run.run(&pool));
     } else {
         workers::run(move || run.run(&pool))?;
@@ -258,7 +258,7 @@ pub(crate) fn start(
     Ok(job)
 }
 
-/// Forgets what was learned of an operation in that file, or of all.
+/// Deletes the measurements of an operation in that file, or of all.
 #[pyfunction]
 #[pyo3(signature = (operation, path))]
 pub(crate) fn forget(operation: Option<&str>, path: Option<PathBuf>) {
@@ -317,7 +317,7 @@ impl Run {
         self.shared.end(ended);
     }
 
-    /// Counts items, where a task is several of them.
+    /// Counts items, if a task has several of them.
     fn in_items(&self, result: &mut ExecutionResult<Output>) {
         let (block, len) = (self.source.block, self.source.len);
         result.tasks = len;
@@ -335,7 +335,7 @@ impl Run {
             None => manager,
         };
         if !self.is_sized {
-            // It is not known how large the batch is: both sides are measured.
+            // The size of the batch is unknown: both variants are measured.
             let sizes = ProfilingHeuristics::default().with_min_tasks(2);
             manager = manager.with_heuristics(sizes.with_small_threshold(0));
         }
@@ -386,7 +386,7 @@ impl Run {
             batch = batch.deadline(seconds(deadline));
         }
         let tasks: Vec<usize> = (0..source.tasks()).collect();
-        // Beside a GPU the schedule finds out how much a call of the CPU's is to hold.
+        // With a GPU the schedule chooses the size of a CPU call.
         let takes_one = self.gpu.is_none() || options.batch_size.is_some() || options.processes;
         let outcome = match (options.batched || options.processes, options.each) {
             (true, _) if takes_one => batch.execute(&tasks, |task| {
@@ -403,7 +403,7 @@ impl Run {
         outcome.map_or_else(Outcome::Failed, Outcome::All)
     }
 
-    /// Runs `call` when a worker may.
+    /// Runs `call` when a worker is admitted.
     fn pass<R>(&self, call: impl FnOnce() -> R) -> R {
         match &self.workers {
             Workers::ByLock { gate, .. } => gate.pass(call),
@@ -414,7 +414,7 @@ impl Run {
     fn call(&self, task: usize) -> Result<Output, Raised> {
         let called = || {
             Python::attach(|py| {
-                // Ctrl-C between two tasks, where this is the main thread.
+                // Handles Ctrl-C between two tasks on the main thread.
                 py.check_signals()?;
                 let item = self.source.item(py, task)?;
                 Ok(Output::Own(self.function.call(py, item)?.unbind()))
@@ -444,7 +444,7 @@ impl Run {
     }
 }
 
-/// Cores that may be used: looked up once, since that reads files.
+/// Usable cores: determined once, because that reads files.
 fn cores() -> usize {
     static CORES: LazyLock<usize> =
         LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
@@ -455,7 +455,7 @@ fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
 
-/// False for a build of Python without the lock, while it is off.
+/// False for a build of Python without the GIL, while it is off.
 fn interpreter_has_lock(py: Python<'_>) -> bool {
     let asked = || -> PyResult<bool> {
         py.import("sys")?
@@ -466,7 +466,7 @@ fn interpreter_has_lock(py: Python<'_>) -> bool {
     asked().unwrap_or(true)
 }
 
-/// The cost model in that file, or of this machine; one in memory where none is kept.
+/// The cost model in that file, or of this machine; one in memory if none is kept.
 pub(crate) fn costs(path: Option<&Path>, keeps: bool) -> Arc<Costs> {
     type Open = HashMap<(Option<PathBuf>, bool), Arc<Costs>>;
     static OPEN: LazyLock<Mutex<Open>> = LazyLock::new(Mutex::default);

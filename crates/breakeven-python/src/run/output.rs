@@ -1,4 +1,4 @@
-//! Outputs of tasks, as Python gave them, and how they become one value.
+//! Outputs of tasks, and how they are joined into one value.
 
 use std::ops::Range;
 
@@ -10,13 +10,13 @@ use super::source::{Source, slice};
 
 /// The output of one task.
 pub(super) enum Output {
-    /// What the CPU's function gave for it.
+    /// The CPU function's output for it.
     Own(Py<PyAny>),
-    /// What the GPU's function gave for it.
+    /// The GPU function's output for it.
     Gpu(Py<PyAny>),
-    /// A list or an array with those of this task and of all [`Output::Next`] behind it.
+    /// A list or an array with the outputs of this task and of all following [`Output::Next`].
     Part(Py<PyAny>),
-    /// In the part before it.
+    /// In the value before it.
     Next,
 }
 
@@ -29,7 +29,7 @@ impl Output {
         Python::attach(|py| {
             let (relative, absolute) = (tolerance.relative, tolerance.absolute);
             let agree = tolerance.rule.call1(py, (a, b, relative, absolute));
-            // What cannot be compared is not equal.
+            // Values that cannot be compared are not equal.
             agree.and_then(|agree| agree.extract(py)).unwrap_or(false)
         })
     }
@@ -42,15 +42,14 @@ impl Output {
     }
 }
 
-/// How outputs of a GPU are held against the CPU's.
+/// Compares outputs of a GPU with the CPU's.
 pub(super) struct Tolerance {
     pub(super) rule: Py<PyAny>,
     pub(super) relative: f64,
     pub(super) absolute: f64,
 }
 
-/// The outputs that a function gave together for so many tasks: one part, or one for each
-/// (`apart`).
+/// Splits the joint output of a function for several tasks: one value, or one per task (`apart`).
 pub(super) fn split(
     outputs: Bound<'_, PyAny>,
     range: Range<usize>,
@@ -83,14 +82,13 @@ pub(super) fn split(
     Ok(parts)
 }
 
-/// True for what holds outputs in order: not a mapping, a set, a text, or a coroutine that
-/// nobody awaits.
+/// True for an ordered container: not a mapping, a set, a text, or an unawaited coroutine.
 fn is_several(outputs: &Bound<'_, PyAny>) -> PyResult<bool> {
     if outputs.hasattr("shape")? {
         return Ok(true);
     }
     if outputs.hasattr("cr_frame")? {
-        // Else Python warns that it was never awaited.
+        // Otherwise Python warns that it was never awaited.
         outputs.call_method0("close")?;
     }
     let is_other = outputs.hasattr("keys")?
@@ -99,7 +97,7 @@ fn is_several(outputs: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(!is_other && (outputs.hasattr("__len__")? || outputs.hasattr("__iter__")?))
 }
 
-/// The outputs of several single tasks, one for each, as a GPU's function gave them.
+/// The outputs of several single tasks, one each, as a GPU's function returned them.
 pub(super) fn single(outputs: Bound<'_, PyAny>) -> PyResult<Vec<Output>> {
     if !is_several(&outputs)? {
         return Err(PyTypeError::new_err(format!(
@@ -107,7 +105,7 @@ pub(super) fn single(outputs: Bound<'_, PyAny>) -> PyResult<Vec<Output>> {
             kind_of(&outputs)
         )));
     }
-    // Python's own numbers, as those of a list.
+    // Python's own numbers, like those of a list.
     let is_flat = outputs
         .getattr("ndim")
         .and_then(|ndim| ndim.extract::<usize>());
@@ -126,8 +124,8 @@ fn kind_of(value: &Bound<'_, PyAny>) -> String {
     name.map_or_else(|_| "that".to_owned(), |name| format!("a {name}"))
 }
 
-/// All outputs as a list, or, where they were given together, as what they were given as:
-/// `joined` makes parts one, `one_type` makes outputs of two functions ones of one type.
+/// All outputs as a list, or, if they were returned jointly, in that type: `joined` joins pieces,
+/// `one_type` unifies the outputs of two functions.
 pub(super) fn join<'py>(
     py: Python<'py>,
     outputs: Vec<Output>,

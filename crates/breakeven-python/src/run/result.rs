@@ -1,4 +1,4 @@
-//! What came of a batch, for Python.
+//! The result of a batch, for Python.
 
 use std::fmt;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use super::output::{Output, join};
 use super::source::Source;
 use crate::errors;
 
-/// What the CPU's function raised, and the items that it had.
+/// The CPU function's exception, and its items.
 #[derive(Debug)]
 pub(super) struct Raised {
     pub(super) error: PyErr,
@@ -28,7 +28,7 @@ impl fmt::Display for Raised {
     }
 }
 
-/// What came of a batch.
+/// The result of a batch.
 pub(super) enum Outcome {
     /// Every task has an output.
     All(ExecutionResult<Output>),
@@ -38,14 +38,14 @@ pub(super) enum Outcome {
     Failed(ExecuteError<Raised>),
 }
 
-/// A batch that has ended.
+/// A finished batch.
 pub(super) struct Ended {
     pub(super) outcome: Outcome,
-    /// What the GPU's function raised.
+    /// The exceptions of the GPU's function.
     pub(super) raised: Vec<PyErr>,
-    /// Joins outputs that were given together.
+    /// Joins outputs that were returned jointly.
     pub(super) join: Py<PyAny>,
-    /// Makes outputs of both functions ones of one type.
+    /// Converts outputs of both functions to one type.
     pub(super) one_type: Option<Py<PyAny>>,
     /// The function of a batch without items.
     pub(super) nothing: Option<Py<PyAny>>,
@@ -58,15 +58,15 @@ pub(super) struct Ended {
 pub(super) struct How {
     /// Workers that could take part.
     pub(super) workers: usize,
-    /// What is known of its use of the interpreter's lock, where it was asked.
+    /// The measurement of its use of the GIL, if requested.
     pub(super) held: Option<Held>,
-    /// What one call of all items took, and parts on all workers.
+    /// Time of one call of all items, and of a split over all workers.
     pub(super) ways: Option<(Duration, Option<Duration>)>,
-    /// All workers took part because the interpreter has no lock, or has it off.
+    /// All workers took part because the interpreter has no GIL, or has it off.
     pub(super) without_lock: bool,
 }
 
-/// All outputs of a batch, and how they came about.
+/// All outputs of a batch, and how they were computed.
 #[pyclass(frozen, subclass, module = "breakeven", name = "ExecutionResult")]
 pub(crate) struct PyExecutionResult {
     outputs: Py<PyAny>,
@@ -76,9 +76,9 @@ pub(crate) struct PyExecutionResult {
 }
 
 impl Ended {
-    /// The result, or the exception that stands for the error.
+    /// The result, or the exception for the error.
     pub(super) fn into_python(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        // Ctrl-C and `sys.exit` are no device's errors.
+        // Ctrl-C and `sys.exit` are not device errors.
         let exits = |error: &&PyErr| !error.is_instance_of::<PyException>(py);
         if let Some(error) = self.raised.iter().find(exits) {
             return Err(error.clone_ref(py));
@@ -87,7 +87,7 @@ impl Ended {
             Outcome::All(result) => {
                 let (outputs, result) = result.into_outputs();
                 let outputs = match &self.nothing {
-                    // An array without items rather than a list, where the function gives one.
+                    // An array without items instead of a list, if the function returns one.
                     Some(function) => (self.source.part(py, 0..0))
                         .and_then(|part| function.bind(py).call1((part,)))
                         .unwrap_or_else(|_| PyList::empty(py).into_any()),
@@ -129,7 +129,7 @@ impl Ended {
 }
 
 impl PyExecutionResult {
-    /// What came of an operator's batch.
+    /// The result of an operator's batch.
     pub(crate) fn of_operator(
         py: Python<'_>,
         output: Bound<'_, PyAny>,
@@ -147,7 +147,7 @@ impl PyExecutionResult {
     }
 }
 
-/// The values of a result, all that is known of it, and its explanation.
+/// The values of a result, its complete record, and its explanation.
 type Pickled<'py> = (Bound<'py, PyDict>, Bound<'py, PyAny>, String);
 
 #[pymethods]
@@ -158,26 +158,26 @@ impl PyExecutionResult {
         class.clone().unbind()
     }
 
-    /// One per task, in their order: a list, or what a function of a whole batch gave.
+    /// One per task, in order: a list, or the return value of a function of a complete batch.
     #[getter]
     fn outputs(&self, py: Python<'_>) -> Py<PyAny> {
         self.outputs.clone_ref(py)
     }
 
-    /// What the GPU's function raised: the first sixteen exceptions.
+    /// Exceptions of the GPU's function: the first sixteen.
     #[getter]
     fn errors(&self, py: Python<'_>) -> Py<PyList> {
         self.errors.clone_ref(py)
     }
 
-    /// Part of the time in which the CPU's function held the interpreter's lock, 0 to 1; None
-    /// where it was not measured.
+    /// Fraction of the time in which the CPU's function held the GIL, 0 to 1; None if it was not
+    /// measured.
     #[getter]
     fn gil_held(&self) -> Option<f64> {
         self.how.held.map(|held| held.part)
     }
 
-    /// Workers of the CPU that could take part.
+    /// CPU workers that could take part.
     #[getter]
     fn workers(&self) -> usize {
         self.how.workers
@@ -195,7 +195,7 @@ impl PyExecutionResult {
         self.result.tasks
     }
 
-    /// Where tasks really ran: `cpu-only`, `gpu-only` or `hybrid:60/40`, the GPU's part first.
+    /// Where tasks ran: `cpu-only`, `gpu-only` or `hybrid:60/40`, the GPU's share first.
     #[getter]
     fn strategy_used(&self) -> String {
         self.result.strategy_used.to_string()
@@ -207,7 +207,7 @@ impl PyExecutionResult {
         self.result.execution_time.as_secs_f64()
     }
 
-    /// True where the CPU did tasks that the GPU was to do and failed at.
+    /// True if the CPU did tasks at which the GPU failed.
     #[getter]
     fn fallback_occurred(&self) -> bool {
         self.result.fallback_occurred
@@ -225,7 +225,7 @@ impl PyExecutionResult {
         self.result.gpu.tasks
     }
 
-    /// All that is known of the execution but its outputs; times are `{"secs", "nanos"}`.
+    /// The complete record of the execution without its outputs; times are `{"secs", "nanos"}`.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let data = serde_json::to_string(&self.result)
             .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
@@ -276,7 +276,7 @@ impl PyExecutionResult {
         format!("<pre>{text}</pre>")
     }
 
-    /// What ran where, why, predicted and actual, as text.
+    /// What ran where, why, predicted and actual time, as text.
     fn explain(&self) -> String {
         let mut text = self.result.explain().to_string();
         if let Some(python) = self.how.explain() {
@@ -320,7 +320,7 @@ impl How {
     }
 }
 
-/// What a batch failed with.
+/// The error of a batch.
 fn failed(
     py: Python<'_>,
     error: ExecuteError<Raised>,
@@ -353,8 +353,8 @@ fn failed(
     })
 }
 
-/// The exception of one task, or of those that were done in one call, with what its function
-/// raised as the cause.
+/// The exception of one task, or of several tasks done in one call, with the function's exception
+/// as the cause.
 fn task_error(py: Python<'_>, index: usize, error: TaskError<Raised>) -> PyResult<PyErr> {
     let message = error.to_string();
     let TaskError::Failed(Raised { error, items }) = error else {

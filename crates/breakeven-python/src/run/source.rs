@@ -1,5 +1,5 @@
-//! The items of a batch as Python has them: a list, an array, a table, or anything that is
-//! indexed by numbers or can be iterated.
+//! The items of a batch in Python: a list, an array, a table, or any object that is indexed by
+//! numbers or iterable.
 
 use std::ops::Range;
 
@@ -9,21 +9,21 @@ use pyo3::types::{PyBytes, PyList, PyListMethods, PySlice, PyTuple, PyTupleMetho
 
 use super::Options;
 
-/// Most tasks of a batch: more items than this are taken in blocks, so that what is kept
-/// of each task stays small beside the items.
+/// Most tasks of a batch: above it, items are grouped into blocks, so that the state per task stays
+/// small compared with the items.
 const MOST_TASKS: usize = 1 << 20;
 
-/// Messages to each process: so that they end together, and few enough to cost little.
+/// Messages to each process: enough that they end together, and few enough to cost little.
 const MESSAGES_A_PROCESS: usize = 16;
 
-/// Items that are looked at to find out how large one is.
+/// Items that are checked to find the size of one.
 const SAMPLE: usize = 16;
 
-/// Items to work on. A part of them is a view, where what holds them gives views.
+/// Items to work on. Slices of them are views, if the container gives views.
 pub(super) struct Source {
     items: Py<PyAny>,
     kind: Kind,
-    /// How many items there are.
+    /// Number of items.
     pub(super) len: usize,
     /// Items of a task.
     pub(super) block: usize,
@@ -34,14 +34,14 @@ enum Kind {
     Tuple,
     /// Indexed by numbers and slices.
     Array,
-    /// Rows by slices alone, of this.
+    /// Rows, only by slices, of this object.
     Table(Py<PyAny>),
     /// Indexed by numbers alone.
     Numbered,
 }
 
 impl Source {
-    /// Those items, each a task.
+    /// These items, each a task.
     pub(super) fn new(items: &Bound<'_, PyAny>, batched: bool) -> PyResult<Self> {
         let (items, kind) = match Kind::of(items)? {
             Some(kind) => (items.clone(), kind),
@@ -68,8 +68,7 @@ impl Source {
         })
     }
 
-    /// Makes tasks of so many items for a function that takes several, which so many workers
-    /// call.
+    /// Groups the items into tasks for a function that takes several, called by that many workers.
     pub(super) fn in_blocks(&mut self, options: &Options, workers: usize, has_gpu: bool) {
         let parts = if options.processes {
             workers.saturating_mul(MESSAGES_A_PROCESS)
@@ -84,7 +83,7 @@ impl Source {
         self.block = block.max(self.len.div_ceil(MOST_TASKS)).max(1);
     }
 
-    /// How many tasks there are.
+    /// Number of tasks.
     pub(super) fn tasks(&self) -> usize {
         self.len.div_ceil(self.block)
     }
@@ -104,7 +103,7 @@ impl Source {
         }
     }
 
-    /// The items of those tasks, all of them as they were given.
+    /// The items of those tasks; all of them as the original object.
     pub(super) fn part<'py>(
         &self,
         py: Python<'py>,
@@ -133,7 +132,7 @@ impl Source {
         }
     }
 
-    /// Bytes of a task, where what holds the items says so, or arrays among them do.
+    /// Bytes of a task, if the container says so, or arrays in it do.
     pub(super) fn item_bytes(&self, py: Python<'_>, is_batched: bool) -> Option<usize> {
         let items = self.items.bind(py);
         // Single numbers stand for work of any size, such as the index of a file.
@@ -160,7 +159,7 @@ impl Source {
     }
 }
 
-/// Those of the items, as what holds them gives them.
+/// The items, in the form that their container gives.
 pub(super) fn slice<'py>(
     items: &Bound<'py, PyAny>,
     range: Range<usize>,
@@ -169,8 +168,8 @@ pub(super) fn slice<'py>(
     items.get_item(PySlice::new(items.py(), start, end, 1))
 }
 
-/// Bytes of an array, a tensor, a table or a buffer; None of anything else, whose size says
-/// nothing of the work.
+/// Bytes of an array, a tensor, a table or a buffer; None for any other object, whose size says
+/// nothing about the work.
 fn bytes_of(items: &Bound<'_, PyAny>) -> Option<usize> {
     if let Ok(bytes) = items.cast::<PyBytes>() {
         return Some(bytes.as_bytes().len());
@@ -190,8 +189,8 @@ fn refused(items: &Bound<'_, PyAny>, instead: &str) -> PyErr {
 }
 
 impl Kind {
-    /// How parts are taken of that; None for what is to be made a list. A mapping is refused,
-    /// and a text, whose letters are hardly anybody's tasks.
+    /// How to slice the object; None if it must become a list. Mappings are refused, and texts,
+    /// whose letters are hardly meant as tasks.
     fn of(items: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         if items.is_instance_of::<PyList>() {
             return Ok(Some(Self::List));
@@ -216,7 +215,7 @@ impl Kind {
         if !items.hasattr("__getitem__")? || !items.hasattr("__len__")? {
             return Ok(None);
         }
-        // What has a middle that is slow to reach (`collections.deque`) is made a list.
+        // Containers with slow access to the middle (`collections.deque`) become a list.
         if items.hasattr("appendleft")? {
             return Ok(None);
         }
@@ -232,7 +231,7 @@ impl Kind {
     }
 }
 
-/// Of the types that are known to give their own kind for a slice: ranges, buffers, Arrow's.
+/// Types whose slices are known to have the same type: ranges, buffers, Arrow's.
 fn has_slices(items: &Bound<'_, PyAny>) -> PyResult<bool> {
     let module: String = items.get_type().getattr("__module__")?.extract()?;
     Ok(matches!(module.as_str(), "builtins" | "array") || module.starts_with("pyarrow"))

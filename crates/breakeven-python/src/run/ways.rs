@@ -1,7 +1,7 @@
-//! Whether all of a batch goes to a function in one call, or a part to each worker: a function
-//! that takes many items may have threads of its own, hold the interpreter's lock, be compiled
-//! for each shape, or cost milliseconds a call. So nothing is presumed. A function that was not
-//! seen yet is called as its user would call it, and what parts take is measured after that.
+//! Decides whether a function gets a batch in one call or in a slice per worker. A function of many
+//! items may have its own threads, hold the GIL, be compiled for each shape, or cost milliseconds
+//! per call, so nothing is assumed: a new function is called once, as its user would, and a split
+//! is measured after that.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
@@ -9,25 +9,25 @@ use std::time::Duration;
 
 use crate::locked;
 
-/// One call that takes less is not worth handing parts to workers.
+/// A single call faster than this is not worth splitting.
 const WORTH: Duration = Duration::from_micros(500);
 
-/// Batches in parts before they count: in the first, workers pay for what is done once.
+/// Split batches before they count: in the first, workers pay one-time costs.
 const TRIES: usize = 2;
 
-/// Parts have to take less than this part of one call's time.
+/// A split must take less than this fraction of one call's time.
 const GAIN: f64 = 0.9;
 
-/// After so many batches, what was slower is measured again.
+/// Number of batches after which the slower variant is measured again.
 const AGAIN: u64 = 64;
 
-/// Times of a way that are kept, the latest ones; their least counts.
+/// Latest times that are kept per variant; their minimum counts.
 const KEPT: usize = 3;
 
-/// Functions and sizes that are kept.
+/// Most functions and sizes that are kept.
 const MOST: usize = 4096;
 
-/// What batches of one function and about one size took.
+/// Times of the batches of one function and about one size.
 #[derive(Debug, Default)]
 struct Seen {
     batches: u64,
@@ -42,7 +42,7 @@ fn key(operation: &str, items: usize) -> (String, u32) {
     (operation.to_owned(), items.checked_ilog2().unwrap_or(0))
 }
 
-/// Whether the next batch is done in parts.
+/// Whether to split the next batch.
 pub(super) fn in_parts(operation: &str, items: usize) -> bool {
     let mut all = locked(&SEEN);
     if all.len() >= MOST {
@@ -51,8 +51,8 @@ pub(super) fn in_parts(operation: &str, items: usize) -> bool {
     all.entry(key(operation, items)).or_default().in_parts()
 }
 
-/// What a batch took, all of it in one call or in parts; what one call is known to take since
-/// then, and parts.
+/// Adds the time of a batch, done in one call or split; returns the best known times of one call
+/// and of a split.
 pub(super) fn took(
     operation: &str,
     items: usize,
@@ -70,7 +70,7 @@ pub(super) fn took(
     Some((*seen.one.iter().min()?, seen.parts.iter().min().copied()))
 }
 
-/// Forgets an operation, or all.
+/// Removes an operation, or all.
 pub(super) fn forget(operation: Option<&str>) {
     locked(&SEEN).retain(|(name, _), _| operation.is_some_and(|operation| operation != name));
 }

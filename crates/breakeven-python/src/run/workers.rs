@@ -1,6 +1,6 @@
-//! Threads of the package: pools of workers, and threads that run a batch while the caller
-//! looks out for signals. They stay, each with a Python thread state of its own, so that
-//! taking the interpreter's lock is cheap and what libraries keep per thread stays too.
+//! Threads of the package: pools of workers, and threads that run a batch while the caller handles
+//! signals. They persist, each with a Python thread state, so that taking the GIL is cheap and
+//! per-thread data of libraries is kept.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, mpsc};
@@ -12,12 +12,12 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::locked;
 
-/// What belongs to this process: after a fork the child has none of the threads.
+/// State of this process: after a fork the child has none of the threads.
 #[derive(Default)]
 struct Threads {
     process: u32,
     pools: HashMap<usize, Arc<ThreadPool>>,
-    /// Threads that have nothing to do.
+    /// Idle threads.
     idle: Vec<mpsc::Sender<Job>>,
 }
 
@@ -29,14 +29,14 @@ fn with_threads<R>(work: impl FnOnce(&mut Threads) -> R) -> R {
     let threads = &mut *locked(&THREADS);
     let process = std::process::id();
     if threads.process != process {
-        // Dropping the parent's pools would wait for threads that are not there.
+        // Dropping the parent's pools would wait for threads that do not exist.
         std::mem::forget(std::mem::take(threads));
         threads.process = process;
     }
     work(threads)
 }
 
-/// A thread that lives as long as the process with one Python thread state.
+/// A thread with one Python thread state for the life of the process.
 fn start(name: String, body: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
     let attached = move || {
         Python::try_attach(|py| py.detach(body));
@@ -68,7 +68,7 @@ impl CpuExecutor for Here {
     }
 }
 
-/// So many workers.
+/// That many workers.
 pub(super) fn pool(workers: usize) -> PyResult<RayonCpu> {
     with_threads(|threads| {
         if let Some(pool) = threads.pools.get(&workers) {
@@ -88,12 +88,12 @@ pub(super) fn pool(workers: usize) -> PyResult<RayonCpu> {
     })
 }
 
-/// True on a thread of a pool: a task that starts a batch itself.
+/// True on a pool thread: a task that starts a batch itself.
 pub(super) fn is_worker() -> bool {
     rayon::current_thread_index().is_some()
 }
 
-/// Runs `job` on a thread beside the caller's.
+/// Runs `job` on a thread other than the caller's.
 pub(super) fn run(job: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
     let mut job: Job = Box::new(job);
     while let Some(idle) = with_threads(|threads| threads.idle.pop()) {

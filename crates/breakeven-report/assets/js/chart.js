@@ -1,10 +1,9 @@
-// Charts are drawn when they come into view, before printing, and anew when their width
-// changes.
+// Draws charts when they come into view, before printing, and again when their width changes.
 
-// By kind: (the part's data, index, width, figure) to a node.
+// By kind: a function (section's data, index, width, figure) => node.
 const painters = {};
 
-// The part that has the data of a kind of chart.
+// The section that has the data of a kind of chart.
 const PART_OF = { shares: "overview", forest: "verdicts", curves: "break-even" };
 
 const PAPER = 680;
@@ -43,12 +42,12 @@ function startCharts() {
     }
   }, { rootMargin: "300px" });
   for (const figure of known) views.observe(figure);
-  // As wide as a page of paper, whatever the screen is; afterwards as before.
+  // Uses the width of a paper page for printing, and restores the width afterwards.
   addEventListener("beforeprint", () => known.forEach((figure) => paint(figure, PAPER)));
   addEventListener("afterprint", () => known.forEach((figure) => paint(figure)));
 }
 
-// A chart of Observable Plot's in the page's own style.
+// A chart of Observable Plot in the page's style.
 function plot(options) {
   return Plot.plot({
     className: "plot",
@@ -58,7 +57,7 @@ function plot(options) {
   });
 }
 
-// What stands beside a mark when it is pointed at: its `text`.
+// The tooltip of a mark: its `text`.
 const told = { title: "text", tip: { fill: "var(--bg)", stroke: "var(--muted)", lineWidth: 30 } };
 
 // Names on the left of rows, and how much room they take.
@@ -68,7 +67,7 @@ function names(width, texts) {
   return { room, text: (index) => cutInside(texts[index], room - 10) };
 }
 
-// The key of several series, in words beside their color.
+// The legend of several series: a colour and a name each.
 function key(labels) {
   const items = labels.map((label, index) => element("li", {},
     element("span", { class: "swatch", style: { background: series(index) } }), label));

@@ -1,8 +1,8 @@
-// Elements, whose texts are texts: nothing here reads markup.
+// Creates elements with plain text: nothing here parses markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-// An element with attributes and children; a child that is no node is a text.
+// An element with attributes and children; a child that is not a node becomes text.
 function element(name, attributes = {}, ...children) {
   return fill(document.createElement(name), attributes, children);
 }
@@ -22,7 +22,7 @@ function fill(node, attributes, children) {
   return node;
 }
 
-// The data of a part, read once and only when it is needed.
+// The data of a section, read once, on first use.
 const read = new Map();
 function data(part) {
   if (!read.has(part)) {
@@ -35,14 +35,14 @@ function data(part) {
 // The color of a series, which follows the color scheme.
 const series = (index) => `var(--series-${index % 5})`;
 
-// A text cut to a width in pixels, as far as the width of its letters can be told.
+// A text cut to a width in pixels, using an estimated width per letter.
 function cut(text, width, letter = 6.6) {
   const most = Math.floor(width / letter);
   if (text.length <= most) return text;
   return most < 3 ? "" : `${[...text].slice(0, most - 1).join("")}…`;
 }
 
-// The same with both of its ends: names differ at the end as often as at the beginning.
+// The same, keeping both ends: names differ at the end as often as at the beginning.
 function cutInside(text, width, letter = 6.6) {
   const most = Math.max(Math.floor(width / letter), 5);
   const letters = [...text];

@@ -1,5 +1,5 @@
-// Call paths as an icicle, the outermost on top. A frame that is clicked, or entered on,
-// takes the whole width; the arrow keys go from frame to frame.
+// Call paths as an icicle, the outermost on top. A click or Enter on a frame
+// zooms it to the full width; the arrow keys go from frame to frame.
 
 const LAYER = 22;
 
@@ -25,7 +25,7 @@ painters.flame = (tree, _, width, figure) => {
     told.textContent = `${node.name}: ${timeText(node.total)}, ${percentText(node.total / tree.total)}`
       + ` of all, own ${timeText(node.own)}`;
   };
-  // The place of each frame that is to be seen, 0 to 1.
+  // The position of each visible frame, 0 to 1.
   const layout = () => {
     const places = new Map();
     const put = (list, from, unit) => {

@@ -1,4 +1,4 @@
-// The verdicts: each change with its interval, over the band of what does not count.
+// The verdicts: each change with its interval, over the band of changes below the threshold.
 
 const TONE = {
   REGRESSION: "var(--bad)", IMPROVEMENT: "var(--good)", INCONCLUSIVE: "var(--warning)",
@@ -14,7 +14,7 @@ function changes(low, high, most) {
     const above = slower.slice(first).filter((ratio) => ratio <= high);
     const below = faster.slice(first).filter((ratio) => ratio >= low);
     const ticks = [...below.reverse(), 1, ...above];
-    // Not closer to each other than the whole allows.
+    // No closer to each other than the available height allows.
     const apart = Math.log(high / low) / most;
     const near = (ratio, index) => index > 0 && Math.log(ratio / ticks[index - 1]) < apart;
     if (!ticks.some(near)) return ticks;
@@ -28,7 +28,7 @@ painters.forest = (rows, _, width) => {
   const ends = rows.flatMap((row) => [
     row.ratio, ...(row.interval ?? []), 1 + row.threshold, 1 / (1 + row.threshold),
   ]).filter((ratio) => ratio > 0);
-  // What is hundreds of times the rest is drawn at the edge; its text has the figure.
+  // An extreme change is drawn at the edge; its text has the figure.
   const low = Math.max(Math.min(...ends) / 1.03, 1e-3);
   const high = Math.min(Math.max(...ends) * 1.03, 1e3);
   const inside = (ratio) => Math.min(Math.max(ratio, low), high);

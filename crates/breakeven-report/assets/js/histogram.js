@@ -1,5 +1,5 @@
-// How the times of an operation are distributed, a row per run. The counts are the
-// report's; here they are only drawn.
+// How the times of an operation are distributed, a row per run. The report
+// computes the counts; this only draws them.
 
 function histogram(found, width) {
   const step = (found.to - found.from) / found.bins;

@@ -39,7 +39,7 @@ painters.roofline = (devices, index, width) => {
   return element("div", {}, key(roofs.map((roof) => roof.text)), drawing);
 };
 
-// The dots whose names have room: not over one that is named already.
+// The dots whose labels fit without covering an earlier label.
 function apart(dots, [left, right], [bottom, top], width) {
   const way = (value, from, to) => Math.log(value / from) / Math.log(to / from);
   const named = [];

@@ -3,7 +3,7 @@
 startState();
 startOperations();
 startCharts();
-// For whoever measures how long opening takes, and for tests.
+// For tests, and for measuring how long opening takes.
 requestAnimationFrame(() => setTimeout(() => {
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
 }));

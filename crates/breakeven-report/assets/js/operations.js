@@ -1,4 +1,4 @@
-// The table of operations: sorts by a click on a head, filters as one types, opens rows.
+// The table of operations: sorts by a click on a head, filters while typing, opens rows.
 
 function startOperations() {
   const table = document.getElementById("operations-table");
@@ -46,7 +46,7 @@ function sort(heads, rows, body) {
     const sorted = order === 1 ? "ascending" : "descending";
     head.setAttribute("aria-sort", chosen ? sorted : "none");
   }
-  // In this order they are already: nothing to move.
+  // Already in this order.
   if (place < 0 && !body.dataset.sorted) return;
   body.dataset.sorted = "yes";
   const compare = place < 0 ? (a, b) => a.index - b.index : comparison(by, place, order);
@@ -64,13 +64,13 @@ function comparison(by, place, order) {
       return order * words.compare(left, right) || a.index - b.index;
     }
     const [left, right] = [values[a.index][column], values[b.index][column]];
-    // What has no value comes last, whichever way.
+    // Rows without a value come last in either direction.
     if (left === null || right === null) return (left === null) - (right === null) || a.index - b.index;
     return order * (left - right) || a.index - b.index;
   };
 }
 
-// A field above the table: the words that are typed must all be in a row's name or device.
+// A filter field above the table: a row's name or device must contain all words.
 function filterable(table, rows) {
   const field = element("input", { type: "search", id: "filter", autocomplete: "off" });
   const said = element("span", { role: "status", class: "faint" });

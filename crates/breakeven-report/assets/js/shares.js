@@ -9,7 +9,7 @@ painters.shares = (bars, _, width) => {
     marginRight: 120,
     marginTop: 4,
     marginBottom: 4,
-    // Each bar has its figure beside it.
+    // Each bar has its figure at its end.
     x: { axis: null },
     y: { label: null, domain: bars.map((_, index) => index), tickFormat: label.text, tickSize: 0 },
     marks: [

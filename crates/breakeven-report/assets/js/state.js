@@ -1,5 +1,5 @@
-// What the reader has chosen (sorting, filter, opened rows, zoom) stands in the address
-// behind #, so that a view can be linked. A # without = is the anchor of a section.
+// The reader's choices (sorting, filter, opened rows, zoom) are stored in the address
+// after #, so that a view can be linked. A # without = is the anchor of a section.
 
 let chosen = new URLSearchParams();
 const followers = [];
@@ -21,7 +21,7 @@ function choose(choices) {
   history.replaceState(null, "", location.href.split("#")[0] + (text && `#${text}`));
 }
 
-// Calls back now and whenever the address was changed from outside.
+// Calls back now and whenever the address changes from outside.
 function follow(follower) {
   followers.push(follower);
   follower();
@@ -36,10 +36,10 @@ function startState() {
       for (const follower of followers) follower();
     }
   });
-  // A view that was linked begins where its reader looked.
+  // A linked view starts at the reader's position.
   const at = document.getElementById(choice("at") ?? "");
   const go = () => at?.scrollIntoView({ behavior: "instant" });
-  // Once more when what is above has its height.
+  // Again once the content above has its height.
   requestAnimationFrame(() => requestAnimationFrame(go));
   go();
 }

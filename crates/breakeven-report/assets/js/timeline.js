@@ -1,5 +1,5 @@
 // Single calls over time. Zoom and pan by the wheel, by dragging, by buttons and keys; the
-// part of the time that is seen stands in the address.
+// visible range is stored in the address.
 
 const ROW = 18;
 
@@ -34,7 +34,7 @@ painters.timeline = (line, _, width, figure) => {
     const all = length === line.length;
     choose({ time: all ? null : `${Math.round(view.from)}-${Math.round(view.to)}` });
   };
-  // Around a place, 0 to 1 of what is seen.
+  // Around a position, 0 to 1 of the visible range.
   const zoom = (factor, place = 0.5) => {
     const center = view.from + (view.to - view.from) * place;
     show(center - (center - view.from) * factor, center + (view.to - center) * factor);
@@ -54,7 +54,7 @@ painters.timeline = (line, _, width, figure) => {
     event.preventDefault();
     keys[event.key]();
   });
-  // The wheel belongs to the page until the chart was clicked into, or with Ctrl.
+  // The wheel scrolls the page until the chart has been clicked, unless Ctrl is pressed.
   svg.addEventListener("wheel", (event) => {
     if (!event.ctrlKey && document.activeElement !== svg) return;
     event.preventDefault();

@@ -1,5 +1,5 @@
-// Times, as breakeven_profile::unit writes them; for axes, and for what has no text of
-// its own in the data. A test holds the two against each other.
+// Formats times like breakeven_profile::unit, for axes and for data without a text of its own.
+// A test compares the two.
 
 const TIMES = [
   [1e-3, "ps"], [1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"], [60e9, "min"], [3600e9, "h"],

@@ -1,8 +1,8 @@
 //! The kernels as batches of tasks: what an executor splits over the devices.
 //!
-//! A task is an item of a kernel's inputs: a pair of vectors, an image, a series.
-//! [`BatchWorkload`] says how many of which size make the default batch of a
-//! kernel, and what that takes, before anything is allocated.
+//! A task is an item of a kernel's inputs: a pair of vectors, an image, a series. [`BatchWorkload`]
+//! gives the number and size of the tasks in a kernel's default batch, and the memory they need,
+//! before anything is allocated.
 
 use breakeven::{Error, Tensor, WorkloadProfile};
 
@@ -16,7 +16,7 @@ pub(crate) type Task = Vec<Tensor<'static>>;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BatchWorkload {
     row: &'static Row,
-    /// The tasks' own, the batch being their number.
+    /// Dimensions of the tasks; the batch is their number.
     shape: Shape,
 }
 
@@ -32,8 +32,8 @@ impl BatchWorkload {
         Ok(Self { row, shape })
     }
 
-    /// The items of a sweep's workload as tasks. Fails where another value is another
-    /// operation than the one whose tasks these are.
+    /// The items of a sweep's workload as tasks. Fails if the swept value changes the tasks'
+    /// operation.
     pub(crate) fn at(kernel: &str, over: Over, value: usize) -> Result<Self, Error> {
         let row = row(kernel, 1)?;
         let shape = row.at(over, value)?;
@@ -68,19 +68,19 @@ impl BatchWorkload {
         format!("{tasks} of {}", (self.row.item)(self.shape))
     }
 
-    /// Host memory that executing takes, bytes: inputs, outputs, and with a GPU the
-    /// copies that a transfer makes on its way. Computed, not allocated.
+    /// Host memory of an execution, bytes: inputs, outputs, and with a GPU the copies that
+    /// transfers need. Computed, not allocated.
     pub(crate) fn memory_bytes(&self, on_gpu: bool) -> u64 {
         let copies = if on_gpu { 4 } else { 1 };
         self.row.memory_bytes(self.shape).saturating_mul(copies)
     }
 
-    /// What an executor is told of the tasks.
+    /// The workload description for the executor.
     pub(crate) fn profile(&self) -> WorkloadProfile {
         self.row.profile(self.shape)
     }
 
-    /// Makes the operator and the tasks: views of the whole batch's inputs.
+    /// Creates the operator and the tasks: views of the batch's inputs.
     pub(crate) fn build(&self) -> Result<(Made, Vec<Task>), Error> {
         let inputs = (self.row.inputs)(self.shape)?;
         let item = |at: usize| inputs.iter().map(move |input| input.items(at..at + 1));

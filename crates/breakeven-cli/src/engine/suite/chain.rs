@@ -1,4 +1,4 @@
-//! Kernels of the suite one after the other.
+//! Chains of the suite's kernels.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(crate) struct Chained {
 }
 
 impl Chained {
-    /// The kernels, on `items` items of the first one's of that size.
+    /// Builds the chain of these kernels, on `items` items of that size.
     pub(crate) fn new(
         kernels: &[String],
         size: Option<usize>,

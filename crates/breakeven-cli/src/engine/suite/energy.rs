@@ -1,9 +1,9 @@
-//! The energy of an operation's calls.
+//! Measures the energy of an operation's calls.
 //!
-//! Counters move every millisecond (RAPL) to every tenth of a second (a GPU's driver), so
-//! calls are made one after the other for ten such steps and more, apart from the samples,
-//! and share what was drawn meanwhile. What the devices draw while nothing is called is
-//! measured before the process's first call; a GPU is not open then.
+//! Counters advance every millisecond (RAPL) to every tenth of a second (a GPU's driver). Therefore
+//! calls run back to back for at least ten such steps, separately from the samples, and share the
+//! energy. The idle power of the devices is measured before the process's first call, while no GPU
+//! is open.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,14 +15,14 @@ use breakeven::hardware::sensors::{
 use breakeven::hardware::{GpuKind, HardwareCapabilities};
 use breakeven_profile::profile::{CountedEnergy, Device, Energy};
 
-/// Whose counters count the energy of an operation on a device, by the device's id: the
-/// device's own counter last, without which there is no energy.
+/// The counters that measure an operation's energy, by device id: the device's own counter last.
+/// Without that one the energy is unknown.
 pub(crate) type Counted = BTreeMap<String, Vec<EnergyDomain>>;
 
-/// For how long calls are made at the least.
+/// Shortest time of back-to-back calls.
 const LEAST: Duration = Duration::from_millis(200);
 
-/// Opens what counts these: no driver's library unless a card's counter is among them.
+/// Opens the counters; loads a driver's library only if a card's counter is among them.
 pub(crate) fn meter(counted: &Counted) -> EnergyMeter {
     let is_of_card = |domain: &EnergyDomain| matches!(domain, EnergyDomain::Gpu { .. });
     match counted.values().flatten().any(is_of_card) {
@@ -31,10 +31,9 @@ pub(crate) fn meter(counted: &Counted) -> EnergyMeter {
     }
 }
 
-/// The counters of these devices. The energy of a GPU that is a part of the processor, or a
-/// program on it, is the processor's; on any other one the processor feeds it. A GPU of
-/// which no address is known has no counter, and is not among them; nor is any card where its
-/// driver's library cannot be asked.
+/// The counters of these devices. The processor's counter covers an integrated GPU and a software
+/// GPU; for any other GPU, the processor's energy is added. A GPU without a known address has no
+/// counter and is omitted, as is a card whose driver library cannot be used.
 pub(crate) fn counted(
     devices: &[String],
     hardware: &HardwareCapabilities,
@@ -57,7 +56,7 @@ pub(crate) fn counted(
         .collect()
 }
 
-/// Counts the energy of calls.
+/// Measures the energy of calls.
 pub(crate) struct CallMeter {
     meter: EnergyMeter,
     idle: IdlePower,
@@ -65,8 +64,7 @@ pub(crate) struct CallMeter {
 }
 
 impl CallMeter {
-    /// Measures what the devices draw while they wait; none where no device's own counter
-    /// tells, and then at once.
+    /// Measures the idle power of the devices; none, at once, if no device's own counter works.
     pub(crate) fn start(counted: &Counted) -> Option<Self> {
         Self::with(meter(counted), counted)
     }
@@ -82,9 +80,9 @@ impl CallMeter {
             })
     }
 
-    /// The energy of an operation on these devices, whose calls `call` makes, so many at a
-    /// time; why it is not known, where a counter has stopped to tell; none where the own
-    /// counter of one of the devices told nothing from the start.
+    /// Returns the energy of an operation on these devices. `call` makes the given number of calls.
+    /// An error says why a counter stopped reporting; none if a device's own counter never reported
+    /// anything.
     pub(crate) fn of<E>(
         &self,
         devices: &[&str],
@@ -151,7 +149,7 @@ impl CallMeter {
     }
 }
 
-/// Why a counter tells nothing that told before.
+/// Why a counter that worked before reports nothing.
 fn gone(now: Option<&EnergyCounter>) -> String {
     let why = now.and_then(|now| now.joules.as_ref().err());
     why.map_or_else(|| "its counter is gone".to_owned(), ToString::to_string)
@@ -167,7 +165,7 @@ mod tests {
 
     const ZONE: &str = "sys/class/powercap/intel-rapl:0";
 
-    /// A processor that has spent so much, µJ.
+    /// A simulated processor whose counter has this value, µJ.
     fn processor(root: &Path, spent: u64) {
         let zone = root.join(ZONE);
         fs::create_dir_all(&zone).expect("a folder");
@@ -180,7 +178,7 @@ mod tests {
         }
     }
 
-    /// Calls of 20 ms, each of which does that to the counter, and what they took.
+    /// Makes calls of 20 ms, each of which runs `each`, and returns their energy.
     fn told(root: &Path, mut each: impl FnMut()) -> Option<Result<Energy, String>> {
         let counted = Counted::from([(Device::CPU.to_owned(), vec![EnergyDomain::Cpu])]);
         let meter = CallMeter::with(EnergyMeter::of_files(root), &counted)?;
@@ -194,7 +192,7 @@ mod tests {
         if let Some(Err(why)) = &told
             && why.contains(ZONE)
         {
-            // What told once is missed by the operations that follow, too.
+            // A lost counter affects the operations that follow, too.
             let Ok(next) = meter.of(&[Device::CPU], 3, &mut call);
             assert_eq!(next, told);
         }

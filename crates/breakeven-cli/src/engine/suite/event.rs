@@ -1,11 +1,11 @@
-//! What measuring an operation reports, as it happens.
+//! Events of a measurement, as they happen.
 
 use std::borrow::Cow;
 
 use breakeven_profile::profile::{DeviceMemory, Energy, Operation};
 use serde::{Deserialize, Serialize};
 
-/// One time that was taken, ns.
+/// One measured time, ns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Event {
@@ -13,20 +13,20 @@ pub(crate) enum Event {
     FirstCall(f64),
     /// A further warm-up call.
     WarmUp(f64),
-    /// From here on each sample is the mean of so many calls, which alone are too short
-    /// for the clock.
+    /// From here on each sample is the mean of this many calls, which are too short for the clock
+    /// one by one.
     Lot(u32),
     /// A measured call.
     Sample(f64),
-    /// A part of a call on a GPU, measured apart; by its name in a profile.
+    /// A phase of a call on a GPU, timed separately, with its name in a profile.
     Phase(Cow<'static, str>, f64),
-    /// What the calls after the first ones found of the device's memory.
+    /// How often calls after the first ones found memory in the device's pool.
     Memory(DeviceMemory),
-    /// What the kernel was launched with, and whether that was tuned.
+    /// The launch configuration of the kernel, and whether it was tuned.
     Configuration(String, bool),
-    /// What counters of energy told over further calls.
+    /// The energy of further calls.
     Energy(Energy),
-    /// Why they told nothing, though they had before.
+    /// Why a counter that worked before reported nothing.
     EnergyUnknown(String),
 }
 

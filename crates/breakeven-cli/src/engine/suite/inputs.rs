@@ -7,14 +7,14 @@ use super::table::Shape;
 
 const SEED: u64 = 0x6272_6561_6b65_7665;
 
-/// Uniform values in [-1, 1); `stream` tells one input of a kernel from another.
+/// Uniform values in [-1, 1); each input of a kernel has its own `stream`.
 pub(super) fn uniform(len: usize, stream: u64) -> Vec<f32> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED ^ stream);
     (0..len).map(|_| random.random_range(-1.0..1.0)).collect()
 }
 
-/// A batch of images: smooth waves with noise on them, in 256 grey values, so
-/// that entropy and edges vary over the image as they do in a photograph.
+/// A batch of images: smooth waves with noise, in 256 grey values, so that entropy and edges vary
+/// over the image as in a photograph.
 pub(super) fn images(shape: Shape) -> Vec<f32> {
     let [batch, height, width] = shape.dims();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
@@ -35,8 +35,8 @@ pub(super) fn images(shape: Shape) -> Vec<f32> {
     pixels
 }
 
-/// A batch of series: each point follows from the two before it and from noise,
-/// around a level that is not zero.
+/// A batch of series: each point is computed from the two before it and from noise, around a
+/// nonzero level.
 pub(super) fn series(shape: Shape) -> Vec<f32> {
     let mut points = uniform(shape.batch * shape.columns, 17);
     for series in points.chunks_mut(shape.columns.max(1)) {

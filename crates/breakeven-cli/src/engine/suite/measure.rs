@@ -1,5 +1,5 @@
-//! The measuring loops: the same way of a call on every device, from inputs in
-//! host memory to the output in host memory.
+//! The measuring loops: the same steps of a call on every device, from inputs in host memory to the
+//! output in host memory.
 
 use std::hint::black_box;
 use std::ops::ControlFlow;
@@ -26,31 +26,30 @@ use super::table::{Made, with_operator};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Iterations {
-    /// Calls before measuring; the first of them is reported apart.
+    /// Warm-up calls; the first of them is reported separately.
     pub(crate) warmup: u32,
     /// Measured calls.
     pub(crate) measured: u32,
-    /// Time after which no further call is begun, if that is limited; one is made
-    /// whatever it takes.
+    /// Time limit after which no further call begins; at least one is made.
     pub(crate) at_most: Option<Duration>,
 }
 
-/// A call shorter than this is measured together with as many more as take so long:
-/// reading the clock, some 20 ns, is 1 % of it then.
+/// Shortest sample: shorter calls are grouped until they take this long, so that reading the clock,
+/// some 20 ns, is 1 % of it.
 const SHORT_NS: f64 = 2_000.0;
 
-/// Calls that make up a sample where one takes so long.
+/// Calls per sample, if one call takes `ns`.
 #[expect(clippy::cast_sign_loss, reason = "neither is negative")]
 fn lot(call_ns: f64) -> u32 {
     (SHORT_NS / call_ns.max(1.0)).ceil().max(1.0) as u32
 }
 
-/// The mean of so many calls, to a thousandth of a nanosecond.
+/// The mean over this many calls, to a thousandth of a nanosecond.
 fn per_call(ns: u64, calls: u32) -> f64 {
     (ns as f64 * 1e3 / f64::from(calls)).round() / 1e3
 }
 
-/// What a time is handed over to as it is taken; it may break off.
+/// Receives each time as it is measured; may stop the measurement.
 pub(crate) type Report<'r> = dyn FnMut(Event) -> ControlFlow<()> + 'r;
 
 /// A kernel on its inputs.
@@ -60,7 +59,7 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    /// Fails where the operator does not take the inputs.
+    /// Fails if the operator does not accept the inputs.
     pub(super) fn new(operator: Made, inputs: Vec<Tensor<'static>>) -> Result<Self, Error> {
         let problem = Self { operator, inputs };
         with_operator!(&problem.operator, operator => operator.output_shape(&problem.shapes()))?;
@@ -71,7 +70,7 @@ impl Problem {
         self.inputs.iter().map(Tensor::shape).collect()
     }
 
-    /// The operator as a chain of one, and its inputs, whatever both are made of.
+    /// The operator as a chain of one stage, with its inputs, whatever their types.
     pub(crate) fn stages(&self) -> (Stages, Vec<Tensor<'static, u32>>) {
         let stages = with_operator!(&self.operator, operator => Stages::one(Arc::clone(operator)));
         (stages, self.inputs.iter().map(Tensor::cast).collect())
@@ -82,7 +81,7 @@ impl Problem {
         with_operator!(&self.operator, operator => operator.name())
     }
 
-    /// Tunes the CPU form; none where nothing of it is tunable.
+    /// Tunes the CPU form; none if it has nothing to tune.
     pub(crate) fn tune_host(&self, tuner: &Tuner) -> Result<Option<TunedKernel>, Error> {
         with_operator!(&self.operator, operator => match operator.host_tunables().is_empty() {
             true => Ok(None),
@@ -90,7 +89,7 @@ impl Problem {
         })
     }
 
-    /// Tunes the GPU form; none where nothing of it is tunable.
+    /// Tunes the GPU form; none if it has nothing to tune.
     #[cfg(feature = "gpu")]
     pub(crate) fn tune(
         &self,
@@ -111,7 +110,7 @@ impl Problem {
         with_operator!(&self.operator, operator => operator.work(&self.shapes()))
     }
 
-    /// Bytes that a call takes in memory: inputs, parameters, output and scratch.
+    /// Memory of a call, bytes: inputs, parameters, output and scratch.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let shapes = self.shapes();
         let scratch = with_operator!(&self.operator, operator => operator.scratch_bytes(&shapes));
@@ -147,9 +146,9 @@ impl Problem {
         })
     }
 
-    /// Measures the GPU form: whole calls (upload, kernel, download), and after
-    /// each one the parts of a call with a wait after every part. Where the device
-    /// fails, what was measured before has been reported.
+    /// Measures the GPU form: complete calls (upload, kernel, download), and after each one its
+    /// phases, with a wait after every phase. If the device fails, earlier measurements have been
+    /// reported.
     #[cfg(feature = "gpu")]
     pub(crate) fn measure_gpu(
         &self,
@@ -167,11 +166,11 @@ impl Problem {
                     output = Some(gpu.run(&**operator, black_box(&self.inputs))?);
                 }
                 let ns = clock.ns_since(start);
-                // Its memory is given back outside of the time.
+                // Its memory is freed outside the timed section.
                 black_box(&output);
                 Ok(per_call(ns, calls))
             };
-            // As it is once the first calls have made what they need.
+            // The state after the first calls, which allocate.
             let mut first = None;
             let energy = energy.map(|meter| (meter, gpu.id().as_str()));
             measured(iterations, energy, report, &mut call, &mut |report| {
@@ -186,7 +185,7 @@ impl Problem {
                     reserved_bytes: now.bytes_reserved,
                 }));
             }
-            // The times stand, whatever the device says of one more call.
+            // The times stay valid even if one more call fails.
             if let (Ok(call), Some(form)) = (gpu.prepare(&**operator, &self.inputs), operator.device())
             {
                 let (used, space) = (call.configuration(), form.space(gpu, &self.shapes()));
@@ -201,8 +200,8 @@ impl Problem {
     }
 }
 
-/// Measures calls, and after each one what `parts` reports; its first report is no
-/// figure, and nobody gets it. Then the energy of further calls, on that device.
+/// Measures calls, and after each one the phases that `parts` reports; its first report is
+/// discarded. Then measures the energy of further calls on that device.
 fn measured<E>(
     iterations: Iterations,
     energy: Option<(&CallMeter, &str)>,
@@ -247,7 +246,8 @@ fn measured<E>(
     Ok(())
 }
 
-/// One call in its parts, each reported as soon as it is done. The last says how to go on.
+/// Runs one call in its phases and reports each when it is done. The last report says whether to
+/// continue.
 #[cfg(feature = "gpu")]
 fn parts<O: Operator + ?Sized>(
     gpu: &Gpu,
@@ -258,12 +258,12 @@ fn parts<O: Operator + ?Sized>(
 ) -> Result<ControlFlow<()>, DeviceError> {
     let mut tell = |phase: &'static str, ns| report(Event::Phase(phase.into(), ns as f64));
     let scratch = gpu.upload(&[0; 4])?;
-    // Host to device, waited for.
+    // Host to device, with a wait.
     let start = clock.now();
     let call = gpu.prepare(operator, black_box(inputs))?;
     gpu.synchronize()?;
     let _ = tell("upload", clock.ns_since(start));
-    // An empty kernel, from starting it until the host knows that it is done.
+    // An empty kernel, from its launch until the host knows that it is done.
     let start = clock.now();
     gpu.empty_launch(&scratch)?;
     let _ = tell("launch", clock.ns_since(start));

@@ -1,10 +1,9 @@
 //! The default workloads as a table, and how they are measured.
 //!
-//! [`Workload`] says what a kernel is run on and what that takes, before
-//! anything is allocated; the [`Problem`] that it builds hands over every time as an
-//! [`Event`] the moment it is taken, so that nothing that was measured is lost to what
-//! comes after. [`BatchWorkload`] is the same work as a batch of tasks, for an executor
-//! to split over the devices.
+//! [`Workload`] gives a kernel's input and its memory before anything is allocated. The [`Problem`]
+//! that it builds reports every time as an [`Event`] at once, so that a later failure loses
+//! nothing. [`BatchWorkload`] is the same work as a batch of tasks, for an executor to split over
+//! the devices.
 
 mod batch;
 mod chain;

@@ -1,4 +1,4 @@
-//! Fixed pieces of work whose times would always be the same on a perfect machine.
+//! Benchmarks of constant work, whose times would be equal on a perfect machine.
 
 use std::fmt;
 use std::hint::black_box;
@@ -6,20 +6,20 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-/// Steps of a piece for one core: half a millisecond, which an interruption of some
-/// microseconds shows in and the clock does not.
+/// Steps of a single-core benchmark: half a millisecond, in which an interruption of a few
+/// microseconds is visible and the clock's error is not.
 const STEPS: u64 = 1 << 18;
 
-/// The same on all cores: four times as long, so that starting all of them counts less.
+/// Steps on all cores: four times as long, so that starting the threads counts less.
 const STEPS_ON_ALL: u64 = 4 * STEPS;
 
-/// Memory that is read, bytes, where so much is to be had: more than the caches of a core.
+/// Preferred size of the memory that is read, bytes: larger than the caches of a core.
 pub(crate) const WORKING_SET_BYTES: u64 = 64 << 20;
 
-/// Before anything counts: clocks rise, memory is found.
+/// Warm-up: clocks rise, memory is mapped.
 const WARM_UP: Duration = Duration::from_millis(30);
 
-/// A piece of work.
+/// A benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum NoiseWork {
@@ -27,14 +27,14 @@ pub(crate) enum NoiseWork {
     Compute,
     /// Reading memory on one core.
     Memory,
-    /// The first on all cores that the process may use, until the last one is done.
+    /// The first benchmark on all cores that the process may use, until the last core is done.
     AllCores,
 }
 
 impl NoiseWork {
     pub(crate) const ALL: [Self; 3] = [Self::Compute, Self::Memory, Self::AllCores];
 
-    /// Its name as it is printed.
+    /// The name that is printed.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Compute => "one core",
@@ -43,7 +43,7 @@ impl NoiseWork {
         }
     }
 
-    /// Times of the piece, ns, again and again for so long; at least one.
+    /// Repeats the benchmark for this long and returns its times, ns; at least one.
     pub(crate) fn samples(self, for_so_long: Duration, working_set_bytes: u64) -> Vec<f64> {
         match self {
             Self::Compute => timed(for_so_long, || {
@@ -53,7 +53,7 @@ impl NoiseWork {
                 let words = usize::try_from(working_set_bytes / 8)
                     .unwrap_or(usize::MAX)
                     .max(1);
-                // Written, so that each page is memory of its own.
+                // Written, so that each page is backed by its own memory.
                 let memory: Vec<u64> = (0..words as u64).collect();
                 timed(for_so_long, || {
                     let sum = |sum: u64, word: &u64| sum.wrapping_add(*word);
@@ -73,8 +73,7 @@ impl fmt::Display for NoiseWork {
     }
 }
 
-/// So many steps of a chain in which each waits for the one before (Marsaglia 2003,
-/// "Xorshift RNGs").
+/// Steps of a dependent chain (Marsaglia 2003, "Xorshift RNGs").
 fn steps(count: u64) -> u64 {
     let mut x: u64 = 0x9e37_79b9_7f4a_7c15;
     for _ in 0..count {
@@ -105,7 +104,7 @@ fn timed(for_so_long: Duration, piece: impl Fn()) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Work that the compiler removed would take no time.
+    /// The compiler must not remove the work.
     #[test]
     fn every_piece_takes_time_in_proportion_to_its_size() {
         let least = |work: NoiseWork, bytes| {

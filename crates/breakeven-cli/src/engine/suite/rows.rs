@@ -10,8 +10,8 @@ use super::inputs::{images, series, uniform};
 use super::sweep::Over;
 use super::table::{Made, Row, Scales, Shape};
 
-/// Tasks of a default batch whose default workload is a single task, and of one whose
-/// tasks take some microseconds each.
+/// Tasks of a default batch, if the default workload is a single task, and if tasks take a few
+/// microseconds each.
 const TASKS: usize = 64;
 const SMALL_TASKS: usize = 1024;
 
@@ -33,7 +33,7 @@ const STEPS: usize = 10;
 const INPUTS: usize = 64;
 const HIDDEN: usize = 128;
 
-/// Of `dendritic_integration`: neurons, dendrites of each, inputs of each dendrite.
+/// Of `dendritic_integration`: neurons, dendrites per neuron, inputs per dendrite.
 const NEURONS: [usize; 3] = [10, 8, 16];
 const SYNAPSES: usize = NEURONS[0] * NEURONS[1] * NEURONS[2];
 const DENDRITES: usize = NEURONS[0] * NEURONS[1];
@@ -48,7 +48,7 @@ const IMAGES: Row = Row {
     sweeps: &[Over::Size, Over::Batch],
     names_one: false,
     item: |shape| format!("{}×{}", shape.rows, shape.columns),
-    // An image in and a value a pixel out.
+    // An image in, and a value per pixel out.
     values: |shape| shape.item().saturating_mul(2),
     shared_values: |_| 0,
     scratch_bytes: |_| 0,
@@ -60,7 +60,7 @@ const IMAGES: Row = Row {
 const VECTORS: Row = Row {
     workload: ONE_VECTOR,
     scales: Scales::Length,
-    // The same in a hundred pieces.
+    // The same, in a hundred segments.
     tasks: Shape::new([100, 1, VECTOR / 100]),
     sizes: [1_024, 1 << 22],
     names_one: true,
@@ -70,7 +70,7 @@ const VECTORS: Row = Row {
     ..IMAGES
 };
 
-/// In the order in which kernels are measured and printed.
+/// In the order of measuring and printing.
 pub(super) static ROWS: [Row; 10] = [
     Row {
         name: "vector_add",
@@ -156,7 +156,7 @@ pub(super) static ROWS: [Row; 10] = [
     },
     Row {
         name: "lstm_cell_forward",
-        // h' and c' are the output's rows.
+        // The output's rows are h' and c'.
         workload: Shape::new([32, 2, HIDDEN]),
         tasks: Shape::new([SMALL_TASKS, 2, HIDDEN]),
         sweeps: &[Over::Batch, Over::Hidden],
@@ -189,7 +189,7 @@ pub(super) static ROWS: [Row; 10] = [
         operator: |_| {
             let weights = Tensor::new(uniform(SYNAPSES, 14), &NEURONS)?;
             let conductances = Tensor::new(uniform(DENDRITES, 15), &NEURONS[..2])?;
-            // The threshold is well inside of what a dendrite's inputs come to.
+            // The threshold is well within the range of a dendrite's input sums.
             let rule = Nonlinearity::Sigmoid { k: 2.0, theta: 0.5 };
             let neurons = DendriticIntegration::new(weights, conductances, rule)?;
             Ok(Made::numbers(neurons))
@@ -203,7 +203,7 @@ pub(super) static ROWS: [Row; 10] = [
     },
 ];
 
-/// A kernel's row, for a scale that leaves something to do.
+/// A kernel's row; fails for a scale without work.
 pub(super) fn row(kernel: &str, scale: usize) -> Result<&'static Row, Error> {
     if scale == 0 {
         let message = "a scale of zero leaves nothing to measure; give 1 or more";
@@ -233,9 +233,9 @@ fn pair(shape: Shape, streams: [u64; 2]) -> Result<Vec<Tensor<'static>>, Error> 
     }
 }
 
-/// A cell with so many hidden units.
+/// A cell with this number of hidden units.
 fn cell(hidden: usize) -> Result<LstmCell, Error> {
-    // PyTorch's own beginning: uniform within 1 / √hidden.
+    // PyTorch's initialisation: uniform within 1 / √hidden.
     let bound = (hidden as f32).sqrt().recip();
     let values = |rows: usize, stream: u64| -> Vec<f32> {
         let values = uniform(4 * hidden * rows, stream);

@@ -1,4 +1,4 @@
-//! What a sweep can change of a kernel's workload.
+//! The quantities of a kernel's workload that a sweep can vary.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use breakeven::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
 
-/// What is changed from one point of a sweep to the next.
+/// The quantity that a sweep varies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Over {
@@ -25,9 +25,9 @@ pub(crate) enum Over {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Points {
-    /// Any from the first to the last; these are the default ones.
+    /// Any value in a range; this is the default range.
     Range([u64; 2]),
-    /// These and no others: nothing is between them.
+    /// Only these values.
     Fixed(Vec<u64>),
 }
 

@@ -1,4 +1,4 @@
-//! What the suite knows of a kernel.
+//! The table's row of a kernel.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use breakeven::{Error, Operator, Tensor, WorkloadProfile};
 
 use super::sweep::{Over, Points};
 
-/// Of a sweep over hidden units.
+/// Values of a sweep over hidden units.
 const HIDDEN_PER_ITEM: usize = 4;
 
-/// Elements that the default range of a batch ends at.
+/// Elements at which the default range of a batch ends.
 const BATCH_ELEMENTS: u64 = 1 << 22;
 
 /// Most items of that range.
@@ -19,10 +19,10 @@ const MOST_ITEMS: u64 = 1 << 14;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) batch: usize,
-    /// Of one item, as the columns are: 1 of a vector.
+    /// Rows of one item, like `columns`: 1 for a vector.
     pub(super) rows: usize,
     pub(super) columns: usize,
-    /// Of a kernel that looks at a window around each pixel, else 0.
+    /// Side of the window that a kernel uses around each pixel, else 0.
     pub(super) window: usize,
 }
 
@@ -58,7 +58,7 @@ impl Shape {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scales {
     Batch,
-    /// The columns: one vector that is longer.
+    /// One longer vector.
     Length,
 }
 
@@ -88,30 +88,30 @@ impl Made {
 
 /// A kernel of the suite: its default workload, as one problem and as tasks.
 pub(super) struct Row {
-    /// As in [`NAMES`](breakeven::kernels::NAMES).
+    /// The name, as in [`NAMES`](breakeven::kernels::NAMES).
     pub(super) name: &'static str,
     /// The workload at scale 1.
     pub(super) workload: Shape,
     pub(super) scales: Scales,
-    /// The batch of tasks at scale 1, a task being an item.
+    /// The batch of tasks at scale 1; each item is a task.
     pub(super) tasks: Shape,
-    /// Sizes of an item that a sweep goes over unless others are asked for.
+    /// Default sizes of an item for a sweep.
     pub(super) sizes: [u64; 2],
-    /// What a sweep can change, the default first.
+    /// The quantities that a sweep can vary, the default first.
     pub(super) sweeps: &'static [Over],
     /// Whether a batch of one is named by its item alone.
     pub(super) names_one: bool,
     /// One item in words.
     pub(super) item: fn(Shape) -> String,
-    /// Inputs and output of one item, in values of 32 bits.
+    /// Inputs and output of one item, in 32-bit values.
     pub(super) values: fn(Shape) -> u64,
-    /// What all items share, in values of 32 bits: weights.
+    /// Data that all items share, in 32-bit values: weights.
     pub(super) shared_values: fn(Shape) -> u64,
-    /// What the CPU form takes beside them, bytes.
+    /// Scratch memory of the CPU form, bytes.
     pub(super) scratch_bytes: fn(Shape) -> u64,
-    /// Fails where the kernel does not take the shape.
+    /// Fails if the kernel does not accept the shape.
     pub(super) operator: fn(Shape) -> Result<Made, Error>,
-    /// Makes the inputs; they are the same on every machine.
+    /// Creates the inputs; they are the same on every machine.
     pub(super) inputs: fn(Shape) -> Result<Vec<Tensor<'static>>, Error>,
 }
 
@@ -135,13 +135,13 @@ impl Row {
         (self.values)(shape).saturating_mul(4)
     }
 
-    /// Memory of inputs, output and what all items share, bytes.
+    /// Memory of inputs, output and shared data, bytes.
     pub(super) fn memory_bytes(&self, shape: Shape) -> u64 {
         let items = self.item_bytes(shape).saturating_mul(shape.batch as u64);
         items.saturating_add((self.shared_values)(shape).saturating_mul(4))
     }
 
-    /// What an executor and the cost model are told of a batch whose tasks are items.
+    /// Describes a batch whose tasks are items, for the executor and the cost model.
     pub(super) fn profile(&self, shape: Shape) -> WorkloadProfile {
         let bytes = usize::try_from(self.item_bytes(shape)).unwrap_or(usize::MAX);
         WorkloadProfile::from_task_count(shape.batch).with_memory_per_task(bytes)
@@ -175,7 +175,7 @@ impl Row {
         }
         let shape = self.workload;
         Ok(match over {
-            // Of vectors the length, of squares the side.
+            // The length of vectors, the side of squares.
             Over::Size => Shape {
                 rows: if shape.rows == 1 { 1 } else { value },
                 columns: value,

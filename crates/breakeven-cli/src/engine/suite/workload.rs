@@ -1,4 +1,4 @@
-//! What each kernel of the suite is run on.
+//! The input that each kernel of the suite is run on.
 
 use breakeven::Error;
 use breakeven_profile::profile::Operation;
@@ -8,7 +8,7 @@ use super::rows::row;
 use super::sweep::{Over, Points};
 use super::table::{Row, Scales, Shape};
 
-/// A kernel and the size that it is run at; inputs are made by [`build`](Workload::build).
+/// A kernel and its size; [`build`](Workload::build) creates the inputs.
 #[derive(Debug, Clone)]
 pub(crate) struct Workload {
     row: &'static Row,
@@ -38,12 +38,12 @@ impl Workload {
         })
     }
 
-    /// A kernel's default workload with another value of what a sweep is over.
+    /// A kernel's default workload with another value of the swept quantity.
     pub(crate) fn at(kernel: &str, over: Over, value: usize) -> Result<Self, Error> {
         let row = row(kernel, 1)?;
         let name = match over {
             Over::Size | Over::Batch => kernel.to_owned(),
-            // The elements do not tell one from another.
+            // Their elements are equal, so the name must distinguish them.
             Over::Window | Over::Hidden => format!("{kernel}:{over}{value}"),
         };
         Ok(Self {
@@ -53,7 +53,7 @@ impl Workload {
         })
     }
 
-    /// What a sweep of a kernel can change, the default first.
+    /// The quantities that a sweep of a kernel can vary, the default first.
     pub(crate) fn sweeps(kernel: &str) -> Result<&'static [Over], Error> {
         Ok(row(kernel, 1)?.sweeps)
     }
@@ -68,8 +68,7 @@ impl Workload {
         &self.name
     }
 
-    /// Elements of the output, or of one input where the output is a value for
-    /// each item of the batch.
+    /// Elements of the output, or of one input if the output has one value per item.
     pub(crate) fn size(&self) -> u64 {
         self.shape.elements()
     }
@@ -78,11 +77,11 @@ impl Workload {
         self.row.text(self.shape)
     }
 
-    /// Host memory that measuring takes, bytes: inputs, output and scratch, and
-    /// with a GPU the copies that a transfer makes on its way. Computed, not allocated.
+    /// Host memory of a measurement, bytes: inputs, output and scratch, and with a GPU the copies
+    /// that transfers need. Computed, not allocated.
     pub(crate) fn memory_bytes(&self, on_gpu: bool) -> u64 {
-        // CubeCL copies an upload twice, a software GPU's memory is the host's,
-        // and a download has its own copy.
+        // CubeCL copies an upload twice, a software GPU's memory is the host's, and a download has
+        // its own copy.
         let copies = if on_gpu { 4 } else { 1 };
         (self.row.memory_bytes(self.shape))
             .saturating_mul(copies)
@@ -94,7 +93,7 @@ impl Workload {
         Problem::new((self.row.operator)(self.shape)?, inputs)
     }
 
-    /// The operation that measuring this workload on `device` fills.
+    /// The operation that this workload's measurement on `device` fills.
     pub(crate) fn operation(&self, device: &str, problem: &Problem) -> Operation {
         let work = problem.work();
         Operation {

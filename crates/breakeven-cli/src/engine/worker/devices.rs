@@ -14,7 +14,7 @@ use breakeven_profile::recorder::Clock;
 
 use crate::engine::suite::{CallMeter, Iterations, Problem, Report};
 
-/// Open GPUs by id; without the GPU path there is none to open.
+/// Open GPUs by id; none without the feature `gpu`.
 pub(super) struct Devices {
     timeout: Duration,
     open: HashMap<String, Gpu>,
@@ -31,12 +31,12 @@ impl Devices {
         }
     }
 
-    /// Lets go of a device: the next use opens it anew.
+    /// Closes a device: the next use opens it again.
     pub(super) fn close(&mut self, device: &str) {
         self.open.remove(device);
     }
 
-    /// How long a launch may take.
+    /// Time limit of a launch.
     pub(super) fn timeout(&self) -> Duration {
         self.timeout
     }
@@ -56,7 +56,7 @@ impl Devices {
         }
     }
 
-    /// Where this device's kernel times come from: `device` or `host`.
+    /// The source of this device's kernel times: `device` or `host`.
     pub(super) fn kernel_clock(&mut self, device: &str) -> Result<String, DeviceError> {
         Ok(self.open(device)?.kernel_clock().to_string())
     }
@@ -79,7 +79,7 @@ impl Devices {
         Ok(())
     }
 
-    /// What executes that operator's tasks on this device.
+    /// Executes that operator's tasks on this device.
     pub(super) fn executor<O: Operator + ?Sized>(
         &mut self,
         device: &str,

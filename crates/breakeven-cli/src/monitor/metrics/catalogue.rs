@@ -1,4 +1,4 @@
-//! Every metric that is served. docs/metrics.md has the same table; a test compares them.
+//! Every served metric. docs/metrics.md has the same table; a test compares them.
 
 use super::name::{Kind, Metric, Unit};
 
@@ -23,7 +23,7 @@ catalogue! {
     CPU_FREQUENCY = "system.cpu.frequency", Gauge, Hertz,
         "Clock of a logical core.";
     MEMORY_USAGE = "system.memory.usage", Sum, Bytes,
-        "Memory that programs hold: installed less available.";
+        "Memory in use: installed minus available.";
     MEMORY_LIMIT = "system.memory.limit", Sum, Bytes,
         "Memory installed.";
     RUN_QUEUE = "breakeven.cpu.run_queue", Gauge, One,
@@ -39,7 +39,7 @@ catalogue! {
     ENERGY = "hw.energy", Counter, Joules,
         "Energy: of the processors since the server was started, of a GPU since its driver was loaded.";
     CLOCK_LIMITED = "breakeven.clock.limited", Sum, One,
-        "1 for every reason for which the clock is lower than it could be, 0 for the others.";
+        "1 for every active reason for a lowered clock, 0 for the other reasons.";
     GPU_USE = "hw.gpu.utilization", Gauge, One,
         "Fraction of the driver's last sampling period in which a kernel ran.";
     GPU_MEMORY_USE = "breakeven.gpu.memory.activity", Gauge, One,
@@ -61,13 +61,14 @@ catalogue! {
     PROGRAM_BATCHES = "breakeven.program.batches", Counter, One,
         "Batches of a program that ended: done, or incomplete because they were stopped or failed.";
     PROGRAM_DURATION = "breakeven.program.batch.duration", Gauge, Seconds,
-        "Percentiles of the time of a program's batches in the last minute, or of all where none was done in it.";
+        "Percentiles of the time of a program's batches in the last minute, or of all batches if \
+         none was done in it.";
     PROGRAM_TASKS = "breakeven.program.tasks", Counter, One,
         "Tasks of a program, by the device that did them.";
     PROGRAM_FALLBACK = "breakeven.program.fallback.tasks", Counter, One,
-        "Tasks of a program that the CPU did in a GPU's place.";
+        "Tasks of a program that the CPU did instead of a GPU.";
     PROGRAM_QUARANTINES = "breakeven.program.quarantines", Counter, One,
-        "How often a device of a program was left alone for a while after a failure.";
+        "How often a device of a program was quarantined after a failure.";
     OWN_MEMORY = "process.memory.usage", Sum, Bytes,
         "Memory of this server that is in RAM.";
     OWN_UPTIME = "process.uptime", Gauge, Seconds,

@@ -24,8 +24,8 @@ impl Format {
         }
     }
 
-    /// The format that a request's `Accept` prefers. Text, unless OpenMetrics is named
-    /// and weighs at least as much: whoever names nothing may not know it.
+    /// The format that a request's `Accept` prefers: text, unless OpenMetrics is named with at
+    /// least the same weight. A client that names nothing may not support it.
     pub(crate) fn accepted(accept: &str) -> Self {
         let (mut openmetrics, mut text) = (0.0, 0.0);
         for range in accept.split(',') {
@@ -49,7 +49,7 @@ impl Format {
 /// The labels of a sample: their names and values.
 pub(crate) type Labels = Vec<(&'static str, String)>;
 
-/// The labels and another one.
+/// The labels with one more.
 pub(super) fn with(labels: &Labels, name: &'static str, value: &str) -> Labels {
     let mut labels = labels.clone();
     labels.push((name, value.to_owned()));
@@ -71,8 +71,8 @@ impl Family {
         }
     }
 
-    /// Adds a sample, if its value is known. Of two with the same labels a scraper would
-    /// refuse the whole page, so the first one stays.
+    /// Adds a sample, if its value is known. A scraper would refuse a page with two samples of the
+    /// same labels, so only the first is kept.
     pub(super) fn add(&mut self, labels: Labels, value: Option<f64>) {
         let is_new = self.samples.iter().all(|(known, _)| *known != labels);
         if let Some(value) = value.filter(|value| value.is_finite() && is_new) {
@@ -81,7 +81,7 @@ impl Family {
     }
 }
 
-/// The page. Families without a sample are not in it.
+/// The page, without families that have no samples.
 pub(super) fn write(families: &[Family], format: Format) -> String {
     let mut page = String::new();
     for family in families.iter().filter(|family| !family.samples.is_empty()) {
@@ -121,7 +121,7 @@ fn write_family(page: &mut String, family: &Family, format: Format) {
     }
 }
 
-/// A label's value between quotes: `\`, `"` and line feeds are escaped, all else may stand.
+/// A label's value in quotes: `\`, `"` and line feeds are escaped.
 fn escaped(text: &str) -> String {
     text.replace('\\', r"\\")
         .replace('"', "\\\"")

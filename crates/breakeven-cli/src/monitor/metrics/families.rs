@@ -1,4 +1,4 @@
-//! Families in the order in which they were first asked for.
+//! Families in the order of their first use.
 
 use super::exposition::{Family, Labels};
 use super::name::Metric;

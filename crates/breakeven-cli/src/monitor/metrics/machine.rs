@@ -13,7 +13,7 @@ use super::families::Families;
 use super::{catalogue as all, program};
 use crate::engine::programs::ProgramsReading;
 
-/// Reasons that a driver tells apart.
+/// Reasons that a driver reports separately.
 const REASONS: [ClockLimit; 7] = [
     ClockLimit::Idle,
     ClockLimit::Setting,
@@ -24,7 +24,7 @@ const REASONS: [ClockLimit; 7] = [
     ClockLimit::Other,
 ];
 
-/// What the server says of itself.
+/// Metrics of the server itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Own {
     /// When it read the sensors.
@@ -33,7 +33,7 @@ pub(crate) struct Own {
     pub(crate) memory_bytes: Option<u64>,
 }
 
-/// The metrics of a reading of the sensors and of the programs. What is unknown has no sample.
+/// The metrics of a reading of the sensors and of the programs. Unknown figures have no sample.
 pub(crate) fn families(
     processor: &str,
     reading: &Reading,
@@ -85,7 +85,7 @@ fn add_gpu(to: &mut Families, index: usize, gpu: &GpuReading, energy: &[EnergyCo
         to.add(all::STATUS, &with(&device, "hw_state", each), is_one);
     }
     if gpu.state != GpuState::Current {
-        // The figures are those of another time.
+        // The figures are outdated.
         return;
     }
     let celsius = load.temperature_celsius.map(f64::from);
@@ -134,17 +134,17 @@ fn add_own(to: &mut Families, own: Own) {
     to.add(all::BUILD, &version, 1.0);
 }
 
-/// OpenTelemetry's attributes of a part of the machine.
+/// OpenTelemetry's attributes of a component of the machine.
 fn device(id: &str, kind: &str, name: Option<&str>) -> Labels {
     let mut labels = vec![("hw_id", id.to_owned()), ("hw_type", kind.to_owned())];
     labels.extend(name.map(|name| ("hw_name", name.to_owned())));
     labels
 }
 
-/// The joules that this program counted itself: RAPL's, or a GPU's power summed up.
+/// Joules that this program counted: RAPL's, or a GPU's power integrated.
 fn joules(energy: &[EnergyCounter], of: &EnergyDomain) -> Option<f64> {
-    // What a driver counts itself is in its reading: two counters with one name would
-    // look like one that was reset.
+    // A driver's own counter is in its reading: two counters of the same name would look like one
+    // that was reset.
     let mut counters = energy
         .iter()
         .filter(|counter| counter.method != EnergyMethod::Counter);

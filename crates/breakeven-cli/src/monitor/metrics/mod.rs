@@ -1,5 +1,5 @@
-//! Readings of the sensors and of programs as metrics: OpenMetrics 1.0, and Prometheus's text format
-//! 0.0.4 for scrapers that ask for nothing newer.
+//! Readings of the sensors and of programs as metrics: OpenMetrics 1.0, and Prometheus's text
+//! format 0.0.4 for scrapers that request nothing newer.
 
 mod catalogue;
 mod exposition;
@@ -12,7 +12,7 @@ pub(crate) use exposition::Format;
 use exposition::{Family, write};
 pub(crate) use machine::{Own, families};
 
-/// What a scrape is answered with, in this format.
+/// The answer to a scrape, in this format.
 pub(crate) fn text(families: &[Family], format: Format) -> String {
     write(families, format)
 }

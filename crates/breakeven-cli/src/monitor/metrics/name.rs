@@ -1,20 +1,19 @@
-//! What a metric is called: OpenTelemetry's name and unit, turned into Prometheus's.
+//! The name of a metric: OpenTelemetry's name and unit, turned into Prometheus's.
 //!
 //! The rules are those of OpenTelemetry's "Prometheus and OpenMetrics Compatibility"
-//! (specification, compatibility/prometheus_and_openmetrics): characters that may not be
-//! in a name become `_`, the unit in full is appended, a counter ends in `_total`, a gauge
-//! whose unit is 1 in `_ratio`.
+//! (specification, compatibility/prometheus_and_openmetrics): invalid characters become `_`, the
+//! unit is appended in full, a counter ends in `_total`, a gauge whose unit is 1 in `_ratio`.
 
-/// What kind of figure a metric is.
+/// The kind of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Only rises, from zero or from wherever its source began.
+    /// Only rises, from zero or from where its source began.
     Counter,
-    /// A figure of now of which a sum over labels says nothing.
+    /// A current figure whose sum over labels has no meaning.
     Gauge,
-    /// A figure of now that may be summed up over labels (OpenTelemetry's up-down counter).
+    /// A current figure that may be summed over labels (OpenTelemetry's up-down counter).
     Sum,
-    /// Labels alone; the value is 1.
+    /// Labels only; the value is 1.
     Info,
 }
 
@@ -27,12 +26,12 @@ pub(crate) enum Unit {
     Joules,
     Seconds,
     Watts,
-    /// A fraction, or a number of things.
+    /// A fraction, or a count.
     One,
 }
 
 impl Unit {
-    /// As Prometheus writes it, behind a name.
+    /// Prometheus's suffix for the unit.
     fn suffix(self) -> Option<&'static str> {
         match self {
             Unit::Bytes => Some("bytes"),
@@ -49,7 +48,7 @@ impl Unit {
 /// One metric, as the catalogue has it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Metric {
-    /// OpenTelemetry's name; `breakeven.` before those that it does not have.
+    /// OpenTelemetry's name; `breakeven.` is in front of names that it does not define.
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
     pub(crate) unit: Unit,
@@ -58,7 +57,7 @@ pub(crate) struct Metric {
 }
 
 impl Metric {
-    /// The unit that the name ends with.
+    /// The unit that ends the name.
     pub(crate) fn unit_suffix(&self) -> Option<&'static str> {
         match (self.kind, self.unit) {
             (Kind::Gauge, Unit::One) => Some("ratio"),
@@ -66,7 +65,7 @@ impl Metric {
         }
     }
 
-    /// The name of its family in OpenMetrics, without what is appended to samples.
+    /// The name of its family in OpenMetrics, without the suffix of samples.
     pub(crate) fn family(&self) -> String {
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let mut name = self.name.replace(|character| !is_allowed(character), "_");
@@ -78,7 +77,7 @@ impl Metric {
         name
     }
 
-    /// The name of its samples: what a query asks for.
+    /// The name of its samples, for queries.
     pub(crate) fn sample(&self) -> String {
         let family = self.family();
         match self.kind {

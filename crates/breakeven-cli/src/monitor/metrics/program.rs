@@ -1,7 +1,7 @@
-//! What programs publish, as families of samples.
+//! The figures that programs publish, as families of samples.
 //!
-//! The number of series is bounded: of 32 programs at the most, each of which tells of at
-//! most 33 operations and 17 devices.
+//! The number of series is bounded: at most 32 programs, each with at most 33 operations and 17
+//! devices.
 
 use breakeven_judge::page::shown;
 
@@ -10,10 +10,10 @@ use super::exposition::{Labels, with};
 use super::families::Families;
 use crate::engine::programs::{OperationReading, ProgramReading, ProgramsReading};
 
-/// Programs that are served.
+/// Most programs that are served.
 const MOST_PROGRAMS: usize = 32;
 
-/// Characters of a label's value.
+/// Longest label value, characters.
 const MOST_OF_NAME: usize = 120;
 
 pub(super) fn add(to: &mut Families, programs: &ProgramsReading) {
@@ -45,7 +45,7 @@ fn add_operation(to: &mut Families, operation: &OperationReading, labels: &Label
         to.add(all::PROGRAM_BATCHES, &labels, count as f64);
     }
     if let Some(latency) = operation.latency {
-        // `quantile` is a summary's label, which is of all time.
+        // `quantile` is the label of a summary, which covers all time.
         let percentiles = [
             ("50", latency.p50_s),
             ("95", latency.p95_s),

@@ -1,4 +1,4 @@
-//! Bars and curves of a line's height.
+//! Bars and sparklines, one line high.
 
 use std::collections::VecDeque;
 
@@ -15,14 +15,14 @@ const NAME: usize = 8;
 /// Columns of a percentage and the spaces around it.
 const SHARE: usize = 6;
 
-/// Eighths of a column's height, from nothing on.
+/// Eighths of a column's height, from empty to full.
 const HEIGHTS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// Eighths of a column's width.
 const WIDTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/// `use     ██████▌          61%  ▁▂▃▅▆▇`: a name, a bar, its figure, and what is said of
-/// it or how it went before.
+/// `use     ██████▌          61%  ▁▂▃▅▆▇`: a name, a bar, its figure, and a remark or the recent
+/// values.
 pub(super) fn row(
     name: &str,
     used: Option<f64>,
@@ -53,12 +53,12 @@ fn bar_width(width: usize) -> usize {
     (width / 3).clamp(8, 40)
 }
 
-/// Columns that are left behind a bar.
+/// Columns that remain after a bar.
 pub(super) fn rest_width(width: usize) -> usize {
     width.saturating_sub(NAME + bar_width(width) + SHARE + 2)
 }
 
-/// The full part of a bar, and its colour.
+/// The filled segment of a bar, and its colour.
 fn filled(used: f64, width: usize) -> (String, Color) {
     #[expect(clippy::cast_sign_loss, reason = "a fraction is not negative")]
     let eighths = (used.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
@@ -74,7 +74,7 @@ fn filled(used: f64, width: usize) -> (String, Color) {
     (bar, tone)
 }
 
-/// How a fraction went, the newest on the right, one column per reading.
+/// The history of a fraction, the newest on the right, one column per reading.
 pub(super) fn curve(newest_first: &VecDeque<Fact<f64>>, width: usize) -> Vec<Span<'static>> {
     let shown = newest_first.iter().take(width);
     let columns: Vec<char> = shown.map(|used| used.get().map_or(' ', height)).collect();
@@ -82,7 +82,7 @@ pub(super) fn curve(newest_first: &VecDeque<Fact<f64>>, width: usize) -> Vec<Spa
     vec![Span::styled(text, Style::from(Color::Cyan))]
 }
 
-/// A column of this height; one that is used at all is seen.
+/// A column of this height; any use at all is visible.
 pub(super) fn height(used: f64) -> char {
     #[expect(clippy::cast_sign_loss, reason = "a fraction is not negative")]
     let eighths = (used.clamp(0.0, 1.0) * 8.0).ceil() as usize;

@@ -42,7 +42,7 @@ pub(super) fn lines(
     let pressure = told(&cpu.pressure, |share_of| share(*share_of));
     let waits = format!("waiting for a core: {queue} per core, {pressure} of the last 10 s");
     lines.push(Line::from(waits));
-    // A machine of two cores has said it all.
+    // With two cores, the total says enough.
     if cpu.cores.len() > 2 {
         lines.extend(cores(cpu, width));
     }

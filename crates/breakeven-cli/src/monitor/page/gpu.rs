@@ -13,7 +13,7 @@ use super::bar::{curve, rest_width, row};
 use super::cpu::memory;
 use super::{dim, figures, heading, hz, told, watts, with_limits};
 
-/// Processes that are named; of the others the number is told.
+/// Most processes that are named; the rest is counted.
 const MOST_PROCESSES: usize = 8;
 
 pub(super) fn lines(

@@ -25,23 +25,23 @@ use unicode_width::UnicodeWidthChar as _;
 
 use crate::engine::programs::{ProgramReading, ProgramsReading, UnreadProgram};
 
-/// Readings whose use is kept for the curves.
+/// Readings that the sparklines show.
 const KEPT: usize = 256;
 
-/// What is shown: the last reading and how use went before it.
+/// The displayed data: the last reading, and the use before it.
 pub(crate) struct Load {
     /// The processor's name and its cores.
     pub(crate) machine: String,
     /// Time between two readings.
     pub(crate) interval: Duration,
     pub(crate) last: Option<Reading>,
-    /// The programs that publish, or the one that is attached to.
+    /// The programs that publish, or the attached one.
     pub(crate) programs: ProgramsReading,
-    /// The process that is attached to: its figures come first, and are all shown.
+    /// The attached process: its figures come first and complete.
     pub(crate) attached: Option<u32>,
     /// The CPU's use, the newest first.
     cpu: VecDeque<Fact<f64>>,
-    /// The use of every GPU by its address, in the order in which they were seen.
+    /// The use of every GPU by its address, in the order of detection.
     gpus: Vec<(String, VecDeque<Fact<f64>>)>,
 }
 
@@ -58,7 +58,7 @@ impl Load {
         }
     }
 
-    /// The name of this machine's processor, and how much of it there is.
+    /// The processor's name, and its cores.
     pub(crate) fn machine_here() -> String {
         let cpu = machine::cpu(Path::new("/"));
         let model = cpu.model.as_deref().unwrap_or("unknown processor");
@@ -69,7 +69,7 @@ impl Load {
         }
     }
 
-    /// Takes a reading.
+    /// Adds a reading.
     pub(crate) fn take(&mut self, reading: Reading, programs: ProgramsReading) {
         let keep = |curve: &mut VecDeque<_>, used| {
             curve.push_front(used);
@@ -100,7 +100,7 @@ impl Load {
         let mut programs = program::lines(&self.programs, self.attached, width);
         let lines = match self.attached {
             Some(_) => {
-                // A blank line is between the two and before neither.
+                // A blank line separates the two.
                 programs.remove(0);
                 programs.push(Line::default());
                 programs.append(&mut machine);
@@ -114,7 +114,7 @@ impl Load {
         lines.into_iter().map(|line| fit(line, width)).collect()
     }
 
-    /// The reading as a document: the machine's, and `programs`.
+    /// The reading as JSON: the machine's, and `programs`.
     pub(crate) fn document(&self) -> impl Serialize {
         Document {
             reading: self.last.as_ref(),
@@ -141,14 +141,14 @@ impl Load {
             lines.push(Line::styled(text, Style::from(Color::Red)));
         } else if reading.gpus.is_empty() {
             lines.push(Line::default());
-            let why = "no GPU whose driver tells its load (NVML, amdgpu, i915, xe)";
+            let why = "no GPU whose driver reports its load (NVML, amdgpu, i915, xe)";
             lines.push(Line::styled(why, dim()));
         }
         lines
     }
 }
 
-/// A reading for programs.
+/// A reading as JSON.
 #[derive(Serialize)]
 struct Document<'r> {
     #[serde(flatten)]
@@ -167,17 +167,17 @@ pub(crate) fn print(load: &Load, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// What a GPU is known by from reading to reading.
+/// What identifies a GPU from reading to reading.
 fn address(gpu: &GpuReading) -> String {
     gpu.load.pci.to_string()
 }
 
-/// The text in at most `width` columns; what is longer ends in `…`.
+/// The text in at most `width` columns; a longer one ends in `…`.
 fn cut(text: &str, width: usize) -> String {
     fit(Line::from(text.to_owned()), width).to_string()
 }
 
-/// The line in at most `width` columns; what is longer ends in `…`.
+/// The line in at most `width` columns; a longer one ends in `…`.
 fn fit(line: Line<'static>, width: usize) -> Line<'static> {
     if line.width() <= width {
         return line;
@@ -220,12 +220,12 @@ fn heading(name: &str, text: String) -> Line<'static> {
     Line::from(vec![name, Span::raw("  "), Span::raw(text)])
 }
 
-/// A reading in its unit, or that it is not known.
+/// A reading with its unit, or `unknown`.
 fn told<T>(fact: &Fact<T>, text: impl FnOnce(&T) -> String) -> String {
     fact.known().map_or_else(|| "unknown".to_owned(), text)
 }
 
-/// `61 °C · 45 W · 2.40 GHz` of what is known, and what of these is not.
+/// `61 °C · 45 W · 2.40 GHz`: the known figures, and which are unknown.
 fn figures(known: &[(&str, Option<String>)]) -> Vec<Span<'static>> {
     let figures = known.iter().filter_map(|(_, figure)| figure.clone());
     let mut text = figures.collect::<Vec<_>>().join(" · ");
@@ -247,7 +247,7 @@ fn figures(known: &[(&str, Option<String>)]) -> Vec<Span<'static>> {
     spans
 }
 
-/// Figures and why clocks are low, on a line of its own where there is no room.
+/// Figures and the reasons of throttling, on a separate line if there is no room.
 fn with_limits(
     figures: Vec<Span<'static>>,
     limits: &Fact<Vec<ClockLimit>>,

@@ -11,17 +11,17 @@ use ratatui::text::{Line, Span};
 use super::{dim, heading};
 use crate::engine::programs::{OperationReading, ProgramReading, ProgramsReading, Quantiles};
 
-/// Operations and decisions that are shown of one program among others.
+/// Most operations and decisions that are shown per program.
 const MOST_OPERATIONS: usize = 6;
 const MOST_DECISIONS: usize = 2;
 
-/// Characters of a name.
+/// Longest name, characters.
 const MOST_OF_NAME: usize = 120;
 
 /// Columns of a figure and the space before it.
 const FIGURE: usize = 8;
 
-/// All programs; of the attached one alone everything.
+/// All programs; only the attached one is shown in full.
 pub(super) fn lines(
     programs: &ProgramsReading,
     attached: Option<u32>,
@@ -43,7 +43,7 @@ pub(super) fn lines(
     }
     if programs.beyond > 0 {
         let more = plural(programs.beyond as u64, "more program");
-        rest.push(Line::styled(format!("{more}, which are not asked"), dim()));
+        rest.push(Line::styled(format!("{more}, not queried"), dim()));
     }
     if programs.programs.is_empty() && rest.is_empty() {
         let text = match attached {
@@ -106,7 +106,7 @@ fn totals(program: &ProgramReading) -> Line<'static> {
     Line::from(text)
 }
 
-/// What went wrong, if something did.
+/// Failures, if there are any.
 fn failures(program: &ProgramReading) -> Option<Line<'static>> {
     let stats = &program.stats;
     let incomplete = program.operations.iter().map(|each| each.incomplete);
@@ -172,7 +172,7 @@ fn unknown() -> String {
     unit::UNKNOWN.to_owned()
 }
 
-/// The fraction of the tasks that each device did, the greatest first.
+/// The fraction of the tasks that each device did, the largest first.
 fn shares(tasks: &BTreeMap<String, u64>) -> String {
     let all: f64 = tasks.values().map(|tasks| *tasks as f64).sum();
     let mut tasks: Vec<_> = tasks.iter().collect();

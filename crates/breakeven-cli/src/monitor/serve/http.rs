@@ -1,5 +1,4 @@
-//! The HTTP server: one thread, a bounded number of connections, each of bounded size
-//! and life.
+//! The HTTP server: one thread, a bounded number of connections, each of bounded size and duration.
 
 use std::convert::Infallible;
 use std::future::ready;
@@ -24,23 +23,23 @@ use tokio::time::{sleep, timeout};
 use super::published::Published;
 use crate::monitor::metrics::Format;
 
-/// Connections at once; those beyond wait in the system's queue.
+/// Most open connections; further ones wait in the system's queue.
 const MOST_CONNECTIONS: usize = 1100;
 
-/// Files that the process has open beside its connections.
+/// Files that the process has open in addition to its connections.
 const OTHER_FILES: usize = 64;
 
-/// For how long a request's head may take to arrive, and a connection be idle.
+/// Longest time for a request's head to arrive, and for an idle connection.
 const HEAD_WITHIN: Duration = Duration::from_secs(5);
 
-/// After this a connection gets no further request: a reader that takes nothing, or a
-/// byte now and then, does not hold its place.
+/// After this time a connection gets no further request, so that a slow reader does not keep its
+/// place.
 const LIFETIME: Duration = Duration::from_secs(60);
 
-/// For how long an answer that has begun may go on after that, or after Ctrl-C.
+/// How long an answer may continue after that, or after Ctrl-C.
 const LAST_ANSWER: Duration = Duration::from_secs(3);
 
-/// The longest head of a request: hyper's least.
+/// Longest head of a request: hyper's minimum.
 const BUFFER: usize = 8192;
 
 /// Why the server cannot start.
@@ -65,15 +64,15 @@ pub(super) enum ListenError {
     },
 }
 
-/// Begins to listen. The address is the one given, or for port 0 the one that was found.
+/// Begins to listen. The address is the given one, with the assigned port if that is 0.
 pub(super) fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ListenError> {
     let listener = || {
         let socket = match address {
             SocketAddr::V4(_) => TcpSocket::new_v4()?,
             SocketAddr::V6(_) => TcpSocket::new_v6()?,
         };
-        // Connections of a server that has just ended are no reason to refuse. On Windows
-        // the option would let two programs listen at once.
+        // Connections of a server that has just ended must not block the address. On Windows the
+        // option would let two programs listen at once.
         #[cfg(unix)]
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
@@ -88,8 +87,7 @@ pub(super) fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), L
     })
 }
 
-/// How many connections there may be at once: [`MOST_CONNECTIONS`], or as many as the
-/// system lets this process have files.
+/// Most connections at a time: [`MOST_CONNECTIONS`], or what the process's file limit allows.
 pub(super) fn most_connections() -> usize {
     #[cfg(unix)]
     {
@@ -99,7 +97,7 @@ pub(super) fn most_connections() -> usize {
         if limit.current.is_some_and(|current| current < wanted) {
             let raised = limit.maximum.map_or(wanted, |most| most.min(wanted));
             limit.current = Some(raised.max(limit.current.unwrap_or(0)));
-            // Where it cannot be raised the bound below is what there is.
+            // If the limit cannot be raised, the bound below applies.
             let _ = setrlimit(Resource::Nofile, limit);
         }
         let files = getrlimit(Resource::Nofile).current;
@@ -111,7 +109,7 @@ pub(super) fn most_connections() -> usize {
     MOST_CONNECTIONS
 }
 
-/// Answers until it is stopped, and then ends the answers that were begun.
+/// Answers until it is stopped, and then finishes the answers that have begun.
 pub(super) async fn serve(
     listener: TcpListener,
     published: Published,
@@ -137,13 +135,13 @@ pub(super) async fn serve(
                     connection.await;
                 });
             }
-            // Out of files or memory, or the client was gone: the next one may do better.
+            // Out of files or memory, or the client has gone: the next attempt may succeed.
             Err(_) => sleep(Duration::from_millis(20)).await,
         }
     }
     drop(listener);
     let most = u32::try_from(most).unwrap_or(u32::MAX);
-    // Whoever has not taken its answer by then does not get it.
+    // Clients that have not read their answer by then do not get it.
     let _ = timeout(LAST_ANSWER, places.acquire_many(most)).await;
 }
 
@@ -158,7 +156,7 @@ async fn connection(stream: TcpStream, published: Published, mut stopped: watch:
         .serve_connection(TokioIo::new(stream), answer);
     let mut connection = pin!(connection);
     tokio::select! {
-        // Whatever ended it, the client's side knows or is gone.
+        // Whatever ended the connection, the client knows or has gone.
         _ = connection.as_mut() => return,
         () = sleep(LIFETIME) => {}
         _ = stopped.wait_for(|stopped| *stopped) => {}

@@ -1,7 +1,7 @@
 //! `breakeven monitor --serve`: the sensors' figures over HTTP.
 //!
-//! One thread reads the sensors, at its interval; the other answers with what was read
-//! last. So a driver that hangs delays no scrape, and many scrapers cost no reading.
+//! One thread reads the sensors at its interval; the other answers with the last reading. So a
+//! driver that hangs delays no scrape, and many scrapers cost no extra reading.
 
 mod http;
 mod published;
@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use crate::engine::supervisor::on_interrupt;
 use crate::exit::Ending;
 
-/// The second reading follows soon: rates need two.
+/// The second reading follows soon, because rates need two.
 const SECOND_AFTER: Duration = Duration::from_millis(250);
 
 pub(super) fn run(
@@ -46,7 +46,7 @@ pub(super) fn run(
     if !address.ip().is_loopback() {
         writeln!(
             err,
-            "warning: {address} can be reached from other machines: whoever reaches it reads \
+            "warning: {address} can be reached from other machines: whoever reaches it can read \
              the load and the names of processes; nothing is encrypted"
         )?;
     }

@@ -1,4 +1,4 @@
-//! The page that scrapes are answered with, and the thread that renews it.
+//! The page for scrapes, and the thread that renews it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -10,7 +10,7 @@ use hyper::body::Bytes;
 use crate::engine::programs::Programs;
 use crate::monitor::metrics::{Format, Own, families, text};
 
-/// The newest page, in both formats. A copy of it shares its bytes.
+/// The newest page, in both formats. Copies share its bytes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Page {
     openmetrics: Bytes,
@@ -26,7 +26,7 @@ impl Page {
     }
 }
 
-/// Where the newest page is.
+/// Holder of the newest page.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Published(Arc<Mutex<Page>>);
 
@@ -43,7 +43,7 @@ impl Published {
     }
 }
 
-/// Reads the sensors and the programs, and publishes what they say.
+/// Reads the sensors and the programs, and publishes their figures.
 pub(super) struct Reader {
     processor: String,
     sensors: Sensors,
@@ -93,13 +93,13 @@ impl Reader {
         loop {
             thread::sleep(due.saturating_duration_since(Instant::now()));
             self.publish();
-            // Readings that a slow driver cost are left out.
+            // Readings that a slow driver delays are skipped.
             due = (due + interval).max(Instant::now());
         }
     }
 }
 
-/// The memory that is in RAM, by `/proc/<pid>/status`.
+/// Resident memory, by `/proc/<pid>/status`.
 fn resident(status: &str) -> Option<u64> {
     let rest = status
         .lines()

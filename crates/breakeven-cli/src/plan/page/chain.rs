@@ -1,4 +1,4 @@
-//! Where the stages of a chain should run, for people and for programs.
+//! Prints where the stages of a chain should run, as a page or as JSON.
 
 use std::io::Write;
 
@@ -14,9 +14,9 @@ use crate::values::TableFormat;
 /// A chain's placement on a machine.
 #[derive(Serialize)]
 pub(crate) struct ChainPlan {
-    /// What the machine is called: `this machine`, or a file's name.
+    /// The machine's label: `this machine`, or a file's name.
     pub(crate) machine: String,
-    /// What it is, in a line.
+    /// The machine's description, in a line.
     pub(crate) machine_is: String,
     pub(crate) chain: String,
     /// The input in words.
@@ -25,7 +25,7 @@ pub(crate) struct ChainPlan {
     pub(crate) notes: Vec<String>,
 }
 
-/// One plan, or one here and one of a described machine.
+/// One plan, or one here and one for a described machine.
 pub(crate) fn write_chain(
     plans: &[ChainPlan],
     format: TableFormat,

@@ -1,4 +1,4 @@
-//! Everything, for programs.
+//! Writes the decision as JSON.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -17,31 +17,31 @@ struct Document<'p> {
     batch_size: usize,
     estimated_gpu_tasks: usize,
     estimated_cpu_tasks: usize,
-    /// By device, where there are several and it is known what each has.
+    /// Tasks per device, if there are several and each share is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     estimated_device_tasks: Option<BTreeMap<&'p str, usize>>,
-    /// Time of each device's share; of several GPUs only where it is known what each has.
+    /// Time of each device's share; for several GPUs only if each share is known.
     estimated_device_ns: BTreeMap<&'p str, Option<f64>>,
     reasoning: Vec<String>,
     /// `stage`, `last_answer`, `costs`, `exploration`, `asked` or `operator`.
     basis: &'static str,
-    /// The number of the stage that decided; `null` where none did.
+    /// The number of the stage that decided; `null` if none did.
     stage: Option<u8>,
-    /// `measured`, `fitted` or `heuristic`: of what was chosen.
+    /// `measured`, `fitted` or `heuristic`: the source of the chosen time.
     evidence: String,
     candidates: Vec<CandidateEntry>,
-    /// Time that the choice should save of the next candidate's, 0 to 1.
+    /// Relative saving compared with the next candidate, 0 to 1.
     margin: Option<f64>,
-    /// How many times as fast as the better device alone a perfect split could be.
+    /// Speedup of a perfect split over the better single device.
     ceiling: Option<f64>,
-    /// Of the time on the GPU alone, what moving the data takes; left out where unknown.
+    /// Fraction of the time on the GPU alone that transfers take; omitted if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     transfer_ns: Option<f64>,
-    /// Time that a split that was declined would have saved, 0 to 1.
+    /// Relative saving that a declined split would have had, 0 to 1.
     declined_gain: Option<f64>,
     /// The strategy without the operator's.
     otherwise: Option<String>,
-    /// What was minimised, what came of it, and what costs are in; left out for time.
+    /// The objective, its value, and the unit of costs; omitted for time.
     #[serde(skip_serializing_if = "Option::is_none")]
     aim: Option<&'p Aim>,
     workload: WorkloadEntry,

@@ -1,4 +1,4 @@
-//! A decision about a batch, for people and for programs.
+//! Prints a decision about a batch, as a page or as JSON.
 
 use std::io::Write;
 
@@ -15,46 +15,45 @@ mod table;
 
 /// Where a batch runs on a machine.
 pub(crate) struct Plan {
-    /// What the machine is called: `this machine`, or a file's name.
+    /// The machine's label: `this machine`, or a file's name.
     pub(crate) name: String,
     pub(crate) machine: Machine,
     pub(crate) workload: WorkloadProfile,
-    /// What each device has of it, the CPU first.
+    /// Each device's share, the CPU first.
     pub(crate) shares: Vec<Share>,
-    /// What was decided.
+    /// The decision.
     pub(crate) decision: Box<Decision>,
-    /// What would have been, where the operator decided.
+    /// The decision without the operator's setting.
     pub(crate) otherwise: Option<Box<Decision>>,
-    /// What was not known, and where to look.
+    /// What was unknown, and where to find it.
     pub(crate) notes: Vec<String>,
 }
 
-/// A batch on this machine, and on one that was described.
+/// A batch on this machine, and on a described one.
 pub(crate) struct Comparison {
     pub(crate) here: Plan,
     pub(crate) described: Plan,
 }
 
 impl Plan {
-    /// What is decided where nobody gives orders.
+    /// The decision without the operator's setting.
     fn free(&self) -> &Decision {
         self.otherwise.as_ref().unwrap_or(&self.decision)
     }
 
-    /// Tasks for the GPU and for the CPU. Without a GPU all are the CPU's,
-    /// whatever was ordered.
+    /// Tasks for the GPU and for the CPU. Without a GPU all tasks run on the CPU, whatever was set.
     fn tasks(&self) -> (usize, usize) {
         let cpu = self.shares.first().map_or(0, |cpu| cpu.tasks);
         (self.workload.task_count - cpu, cpu)
     }
 
-    /// The share of each GPU, where there are several and it is known what each has.
+    /// The share of each GPU, if there are several and each is known.
     fn gpu_shares(&self) -> Option<&[Share]> {
         let (_, gpus) = self.shares.split_first()?;
         (gpus.len() > 1 && self.tasks().0 > 0).then_some(gpus)
     }
 
-    /// Why, in sentences.
+    /// The reasons, in sentences.
     fn reasoning(&self) -> Vec<String> {
         let mut reasons = self.decision.reasons();
         if self.machine.gpu().is_none() && self.decision.strategy != ExecutionStrategy::CpuOnly {
@@ -67,7 +66,7 @@ impl Plan {
         reasons
     }
 
-    /// The ways that were looked at and of whose time something is known.
+    /// The candidates with a known time.
     fn candidates(&self) -> impl Iterator<Item = (&Candidate, f64)> {
         let candidates = self.decision.candidates.iter();
         candidates.filter_map(|candidate| Some((candidate, candidate.predicted_ns?)))
@@ -88,8 +87,8 @@ impl Plan {
 }
 
 impl Comparison {
-    /// Would a GPU help? The described machine with its GPUs against its own CPU; the CPUs of
-    /// both machines are compared in a sentence of their own.
+    /// Would a GPU help? Compares the described machine with its GPUs against its own CPU; another
+    /// sentence compares the CPUs of both machines.
     fn answer(&self) -> String {
         let there = self.described.free();
         let why = match there.basis {
@@ -134,7 +133,7 @@ impl Comparison {
     }
 }
 
-/// How many times as fast, or as slow, the first is.
+/// How many times faster, or slower, the first is.
 fn times(ns: f64, other: f64) -> String {
     let (times, fast) = match ns <= other {
         true => (other / ns, "fast"),

@@ -1,4 +1,4 @@
-//! A plan for people, alone and beside another.
+//! A plan as a table, for one machine or two.
 
 use breakeven::plan::{Candidate, ExecutionStrategy, Resource};
 use breakeven_judge::page::figures::plural;
@@ -46,7 +46,7 @@ pub(super) fn of_both(comparison: &Comparison) -> Page {
     page
 }
 
-/// What is told of each machine, beside what it is.
+/// What is shown of each machine, in addition to its description.
 type Fact = (&'static str, fn(&Plan) -> String);
 const FACTS: [Fact; 6] = [
     ("strategy", |plan| plan.decision.strategy.to_string()),
@@ -60,7 +60,7 @@ const FACTS: [Fact; 6] = [
     }),
 ];
 
-/// A column of what candidates take beside time.
+/// A column for what candidates use besides time.
 struct Spent(Resource);
 
 impl Spent {
@@ -71,7 +71,7 @@ impl Spent {
     }
 }
 
-/// The way to the decision: the reasons and the candidates.
+/// The reasons and the candidates.
 fn add_why(plan: &Plan, page: &mut Page) {
     let names = std::iter::once("why").chain(std::iter::repeat(""));
     page.facts(names.zip(plan.reasoning()));

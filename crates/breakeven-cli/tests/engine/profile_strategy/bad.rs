@@ -54,7 +54,7 @@ fn tasks_that_cannot_be() {
 
 #[test]
 fn options_that_say_nothing_of_a_batch() {
-    assert_snapshot!(refused("--strategy gpu-only --device cpu"), @"error: --strategy gpu-only wants a GPU, and --device cpu leaves it none; leave one of them out");
+    assert_snapshot!(refused("--strategy gpu-only --device cpu"), @"error: --strategy gpu-only needs a GPU, and --device cpu excludes all; remove one of them");
 }
 
 #[test]

@@ -118,8 +118,7 @@ fn one_of_which_nothing_was_learned_is_told_of() {
     };
     with("profile --strategy gpu-only --kernel vector_add --iterations 2 --device vulkan:llvmpipe");
     let plan = with("plan --tasks 100 --operation vector_add --device gpu");
-    let note = "\"vector_add\" was not measured on vulkan:llvmpipe#2, which has no part in the \
-                times";
+    let note = "\"vector_add\" was not measured on vulkan:llvmpipe#2, whose time is not included";
     assert!(plan.said().contains(note), "{plan:#?}");
 }
 
@@ -188,7 +187,7 @@ fn a_list_that_cannot_be_meant_is_refused() {
     let Some(two) = Two::new() else { return };
     let refused = |args: &str| two.before(line(args)).run().refusal();
     let twice = refused("profile --strategy auto --device vulkan:llvmpipe,vulkan:llvmpipe");
-    assert_snapshot!(twice, @"error: --device vulkan:llvmpipe,vulkan:llvmpipe: vulkan:llvmpipe is there twice; leave one of them out");
+    assert_snapshot!(twice, @"error: --device vulkan:llvmpipe,vulkan:llvmpipe: vulkan:llvmpipe is given twice; remove one");
     let unknown = "error: there is no device \"vulkan:llvmpip#2\" here; did you mean \
                    \"vulkan:llvmpipe#2\"? there are: cpu, vulkan:llvmpipe (software), \
                    vulkan:llvmpipe#2 (software) (and `gpu`, `all`)\n";

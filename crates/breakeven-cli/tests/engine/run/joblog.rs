@@ -53,7 +53,7 @@ fn resume_leaves_out_what_has_ended() {
         (Some(1), "5\n6\n"),
         "{ended:#?}"
     );
-    let left_out = "4 jobs of an earlier run left out\n1 job of them failed there: --resume-failed";
+    let left_out = "4 jobs of an earlier run skipped\n1 job of them failed there: --resume-failed";
     assert!(ended.stderr.contains(left_out), "{ended:#?}");
     fs::write(directory.path().join("good"), "").unwrap();
     let ended = with_log(CPU, &log, &["--resume-failed", "--keep-order"], 6);
@@ -78,7 +78,7 @@ fn resume_knows_jobs_by_their_command_lines_wherever_they_are_now() {
     assert_eq!(resumed("echo", &["a", "b", "c c", "a"]).0, "a\nb\nc c\na\n");
     let (printed, said) = resumed("echo", &["new", "b", "a", "c c", "a", "a"]);
     assert_eq!(printed, "new\na\n");
-    assert!(said.contains("4 jobs of an earlier run left out"), "{said}");
+    assert!(said.contains("4 jobs of an earlier run skipped"), "{said}");
     assert!(!said.contains("of the joblog"), "{said}");
     let (printed, said) = resumed("echo -", &["a", "b"]);
     assert_eq!(printed, "- a\n- b\n");

@@ -1,18 +1,16 @@
 //! ALGORITHM: time that grows faster than the size.
 //!
-//! The same operation on the same device at three and more sizes, the greatest
-//! at least four times the least. The exponent of time over size is fitted
-//! through the medians of all runs (Theil–Sen on logarithms), and its whole 95 %
-//! interval must lie more than 0.2 above the exponent to be expected: that of
-//! the operation's flops and bytes at the device's measured peaks (which knows
-//! that a larger input leaves the cache), else of the flops and bytes alone,
-//! whichever grows faster, else 1.
+//! Applies to an operation on one device at three or more sizes, the largest at least four times
+//! the smallest. The exponent of time over size is fitted through the medians of all runs
+//! (Theil–Sen on logarithms), and its complete 95 % interval must lie more than 0.2 above the
+//! expected exponent: that of the operation's flops and bytes at the device's measured peaks (which
+//! accounts for caches), else of the flops and bytes alone, whichever grows faster, else 1.
 //!
-//! The rule speaks once for all sizes, at the one that takes the most time.
+//! The rule makes one suggestion for all sizes, at the one that takes the most time.
 //!
-//! Estimate: a method of the expected growth that is as fast as this one at the
-//! least size n₀ saves at size n the part 1 − (n/n₀)^(expected − exponent) of the
-//! own time. The ends of the exponent's interval give the range.
+//! Estimate: a method of the expected growth that is as fast as this one at the smallest size n₀
+//! saves at size n the fraction 1 − (n/n₀)^(expected − exponent) of the own time. The ends of the
+//! exponent's interval give the range.
 
 use breakeven_profile::profile::Operation;
 use breakeven_stats::{Line, power_law};
@@ -27,13 +25,13 @@ use crate::winner::{run_medians, typical_ns};
 /// Confidence level of the exponent's interval.
 const LEVEL: f64 = 0.95;
 
-/// Times that the greatest size must be the least one.
+/// Smallest ratio of the largest size to the smallest.
 const LEAST_SPAN: f64 = 4.0;
 
-/// Most points of a fit; past it each size is one point.
+/// Most points of a fit; above it, each size becomes one point.
 const MOST_POINTS: usize = 1_000;
 
-/// Most sizes of a fit; past it every k-th is taken.
+/// Most sizes of a fit; above it, every k-th is used.
 const MOST_SIZES: usize = 500;
 
 pub(super) const RULE: Definition = Definition {
@@ -73,7 +71,7 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
         expected_from,
     };
     if law.slope_lower <= expected + margin {
-        // Faster than linear, as its work is: nothing to say against the method.
+        // Time grows faster than linear because the work does: the method is not at fault.
         return match law.slope_lower > 1.0 + margin && expected_from != ExpectedFrom::Linear {
             true => Verdict::Overruled(vec![evidence]),
             false => Verdict::Silent,
@@ -109,7 +107,7 @@ fn size_of(subject: &Subject<'_>) -> f64 {
     subject.operation.size.unwrap_or(0) as f64
 }
 
-/// Time over size, through the medians of all runs.
+/// Fits time over size through the medians of all runs.
 fn growth(family: &[&Subject<'_>]) -> Option<Line> {
     let runs: usize = family.iter().map(|each| each.operation.runs.len()).sum();
     let times = |operation: &Operation| match runs > MOST_POINTS {
@@ -124,7 +122,7 @@ fn growth(family: &[&Subject<'_>]) -> Option<Line> {
     power_law(&sizes, &times, LEVEL).ok()
 }
 
-/// The exponent that the work itself has, and where that is known from.
+/// The exponent of the work itself, and its source.
 fn expected(case: &Case<'_>, family: &[&Subject<'_>]) -> (f64, ExpectedFrom) {
     let sizes: Vec<f64> = family.iter().map(|each| size_of(each)).collect();
     let fit = |of: &dyn Fn(&Operation) -> Option<f64>| {

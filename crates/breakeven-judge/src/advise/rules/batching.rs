@@ -1,22 +1,18 @@
-//! BATCHING: ten and more calls in sequence.
+//! BATCHING: ten or more calls in sequence.
 //!
-//! A sequence is shown by the timeline (calls of one operation beside one
-//! another on a thread, nothing between), else by the call paths (calls per call
-//! of the operation around them), else supposed from the number of calls in a
-//! run. Where timeline or paths show that the calls do not follow one another,
-//! the rule is silent: there is nothing to put together. So it is for the
-//! iterations of a benchmark, and for an operation whose time is mostly that of
-//! others inside it: those are what a batch would make fewer of.
+//! The timeline shows a sequence (consecutive calls of one operation on a thread), else the call
+//! paths (calls per call of the operation around them), else the number of calls in a run is taken
+//! for one. If timeline or paths show that the calls are not consecutive, the rule does not apply:
+//! there is nothing to combine. It does not apply either to iterations of a benchmark, nor to an
+//! operation whose time is mostly that of operations inside it: a batch would combine those.
 //!
-//! Estimate: a batch saves what each call but the first pays again. On a GPU
-//! that is the launch: launch × calls × share × (1 − 1/length), with share the
-//! part of the calls that are in sequences of that mean length; for one sequence
-//! of all calls that is launch × (calls − 1). The launch is the measured latency,
-//! but no more than the shortest call, which holds a whole launch. Under 1 % of
-//! the operation's time the measurement overrules the rule. Without a measured
-//! latency there is a guess with its range, 5 µs (a fast native driver) to 100 µs
-//! (through WebGPU) a launch, which is not counted. On the CPU what a call pays
-//! again is unknown: no estimate.
+//! Estimate: a batch saves what each call after the first pays again. On a GPU that is the launch:
+//! launch × calls × share × (1 − 1/length), where `share` is the fraction of the calls in sequences
+//! of that mean length; for one sequence of all calls that is launch × (calls − 1). The launch is
+//! the measured latency, at most the shortest call, which contains a launch. If the saving is under
+//! 1 % of the operation's time, the measurement overrules the rule. Without a measured latency a
+//! range is assumed, 5 µs (a fast native driver) to 100 µs (through WebGPU) per launch, and not
+//! counted. On the CPU the repeated cost is unknown: no estimate.
 
 use super::super::calls::CallsOf;
 use super::super::case::{Case, Subject};
@@ -24,7 +20,7 @@ use super::super::evidence::{Evidence, Quantity};
 use super::super::proposal::{Gain, Verdict};
 use super::definition::{Definition, Saves, SuggestionType};
 
-/// What launches take on GPUs whose latency was not measured, ns: a guess.
+/// Assumed launch latencies of GPUs without a measurement, ns.
 const LAUNCH_GUESS_NS: [f64; 2] = [5e3, 1e5];
 
 /// A saving of less than this fraction of the operation's time is not worth a batch.
@@ -58,7 +54,7 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
             evidence.insert(0, measured);
             match case.calls_of {
                 CallsOf::Unmarked => Gain::unknown(
-                    "the file does not tell whether its samples are calls of a program",
+                    "the file does not say whether its samples are calls of a program",
                     Some([0.0, saved_ns.min(subject.own_ns)]),
                 ),
                 _ => Gain::part(subject, part, None),
@@ -88,14 +84,14 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
             "put the inputs of a sequence into one launch; the batch is a dimension of the input"
         }
         false => {
-            "take the whole sequence as one input, so that what each call prepares, locks or \
-             allocates is done once"
+            "take the complete sequence as one input, so that preparing, locking and allocating \
+             happen once"
         }
     };
     Verdict::suggest(description, hint, evidence, gain)
 }
 
-/// What each call pays for its launch, where that was measured, ns.
+/// Launch latency that each call pays, if measured, ns.
 fn launch(case: &Case<'_>, subject: &Subject<'_>) -> Option<f64> {
     let measured = case.peak_of(subject)?.launch_ns?;
     let launch = measured.min(subject.summary.min);

@@ -1,13 +1,12 @@
-//! CACHING: a hundred and more calls in a run, each under 1 ms.
+//! CACHING: a hundred or more calls in a run, each under 1 ms.
 //!
-//! Only calls of a program count; a benchmark repeats itself on purpose. The
-//! timeline's fields can overrule the rule: where a hundred and more calls have
-//! fields and no two have the same, there is nothing to find in a cache.
+//! Only calls of a program count; a benchmark repeats calls on purpose. The timeline's fields can
+//! overrule the rule: if a hundred or more calls have fields and no two have the same, a cache
+//! would find nothing.
 //!
-//! Estimate: none. A cache saves the calls that come again with the same input,
-//! and no profile holds the inputs. Equal fields are the most that can be seen of
-//! them, so part of repeats × own time is where the range ends; it begins at zero,
-//! since equal fields need not be equal inputs and looking up costs too.
+//! Estimate: none. A cache saves calls that repeat an input, and no profile has the inputs. Equal
+//! fields are the only hint, so the range ends at (fraction of repeats) × own time. It begins at
+//! zero, because equal fields need not be equal inputs, and a lookup has a cost too.
 
 use breakeven_profile::unit;
 
@@ -43,11 +42,11 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     let call = unit::time(subject.summary.mean);
     Verdict::suggest(
         format!("called repeatedly, {call} a call; {basis}"),
-        "count how often an input repeats; where it does, cache the result by input, with a bound \
+        "count how often an input repeats; if it does, cache the result by input, with a bound \
          on the number of entries",
         fields.into_iter().chain(thumb).collect(),
         Gain::unknown(
-            "a profile does not hold the inputs, so it does not tell how many repeat",
+            "a profile does not have the inputs, so the number of repeats is unknown",
             repeats.map(|(calls, repeated)| [0.0, repeated as f64 / calls as f64 * subject.own_ns]),
         ),
     )

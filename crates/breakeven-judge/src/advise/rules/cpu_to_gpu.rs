@@ -1,14 +1,13 @@
-//! ROUTING: a CPU operation that a GPU does faster.
+//! ROUTING: a CPU operation that is faster on a GPU.
 //!
-//! The samples of the operation at the same size on a GPU decide, the fastest
-//! GPU of several; else a measured break-even size; else the rule of thumb: over
-//! 10 ms of own time in a call, and memory to work on. A GPU that is a program
-//! on the CPU is never a target. The rule of thumb is overruled where every GPU
-//! of the machine is software, and where launch, transfer and the roofline of
-//! every GPU with peaks take longer than the call does now.
+//! The samples of the operation at the same size on the fastest GPU decide; else a measured
+//! break-even size; else the rule of thumb: over 10 ms of own time per call, and memory to work on.
+//! A software GPU is never a target. The rule of thumb is overruled if every GPU of the machine is
+//! software, or if launch, transfer and roofline of every GPU with peaks take longer than the call
+//! does now.
 //!
-//! Estimate: own time × (1 − t_gpu / t_cpu) with the typical calls, where both
-//! were measured; otherwise none, for a GPU's time cannot be told from a CPU's.
+//! Estimate: own time × (1 − t_gpu / t_cpu) with the typical calls, if both were measured;
+//! otherwise none, because a GPU's time cannot be derived from a CPU's.
 
 use breakeven_profile::profile::Device;
 use breakeven_profile::unit;
@@ -19,8 +18,9 @@ use super::super::evidence::{Evidence, Quantity};
 use super::super::proposal::{Gain, Verdict};
 use super::definition::{Definition, Saves, SuggestionType};
 
-/// What to do, on whatever it rests.
-const HINT: &str = "send inputs of this size to a GPU form; keep what follows on the device too, \
+/// What to do, whatever the evidence.
+const HINT: &str = "send inputs of this size to a GPU form; keep the following steps on the \
+    device too, \
                     so that the data travels once";
 
 pub(super) const RULE: Definition = Definition {

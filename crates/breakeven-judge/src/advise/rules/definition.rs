@@ -1,4 +1,4 @@
-//! What a rule of the advice consists of.
+//! The definition of a rule of the advice.
 
 use std::fmt;
 
@@ -7,32 +7,31 @@ use serde::{Deserialize, Serialize};
 use super::super::case::{Case, Subject};
 use super::super::proposal::Verdict;
 
-/// A rule: what it is about, and its question.
+/// A rule: its subject and its question.
 pub(in super::super) struct Definition {
     pub(in super::super) kind: SuggestionType,
     pub(in super::super) saves: Saves,
-    /// What the case needs for the rule to be asked.
+    /// What the case must have for the rule to apply.
     pub(in super::super) applies: fn(&Case<'_>, &Subject<'_>) -> bool,
-    /// The rule's question: whether the operation should change, and what that gains.
+    /// The rule's question: whether the operation should change, and the gain.
     pub(in super::super) ask: fn(&Case<'_>, &Subject<'_>) -> Verdict,
 }
 
-/// Which time of an operation a rule saves. Two rules may be different ways to the
-/// same time.
+/// Which time of an operation a rule saves. Two rules may save the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Saves {
-    /// All of the time on this device: the operation runs on another one.
+    /// All time on this device, because the operation runs on another.
     OtherDevice,
     /// Time that only this device costs, such as a launch.
     ThisDevice,
-    /// The time between what this device does and what it could do at its peaks.
+    /// The gap between the device's time and its time at the peaks.
     Roofline,
-    /// The time of work that no device needs to do.
+    /// The time of unnecessary work.
     Work,
 }
 
 impl Saves {
-    /// True for different ways to the same time of an operation.
+    /// True if both save the same time of an operation.
     pub(in super::super) fn same_as(self, other: Self) -> bool {
         let of_device = |saves| matches!(saves, Self::ThisDevice | Self::Roofline);
         match self {
@@ -50,13 +49,13 @@ impl Saves {
 pub enum SuggestionType {
     /// Run it on another device.
     Routing,
-    /// Fewer, larger calls.
+    /// Make fewer, larger calls.
     Batching,
-    /// Less memory, or better use of it.
+    /// Use less memory, or use it better.
     Memory,
     /// Keep results instead of recomputing them.
     Caching,
-    /// A method that needs less work.
+    /// Use a method that needs less work.
     Algorithm,
     /// Keep more of the device busy.
     Parallelization,

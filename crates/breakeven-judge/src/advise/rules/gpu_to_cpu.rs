@@ -1,14 +1,12 @@
 //! ROUTING: a GPU operation that is faster on the CPU.
 //!
-//! The CPU's own samples of the operation at the same size decide; else a
-//! measured break-even size; else the rule of thumb: a GPU call under 1 ms is
-//! mostly launch and transfer. The rule of thumb is overruled by peaks where
-//! the CPU cannot be as fast: its roofline time is no less than the GPU's call.
+//! The CPU's own samples of the operation at the same size decide; else a measured break-even size;
+//! else the rule of thumb: a GPU call under 1 ms is mostly launch and transfer. Peaks overrule the
+//! rule of thumb if the CPU cannot be as fast: its roofline time is no less than the GPU's call.
 //!
-//! Estimate: with t the typical call (geometric mean of the run medians),
-//! own time × (1 − t_cpu / t_gpu), and the same for the ends of its interval. A
-//! break-even size tells the side and not the gain, and neither does the rule of
-//! thumb: no estimate.
+//! Estimate: with t the typical call (geometric mean of the run medians), own time × (1 − t_cpu /
+//! t_gpu), and the same for the ends of its interval. A break-even size and the rule of thumb say
+//! which device is faster, not by how much: no estimate.
 
 use breakeven_profile::profile::Device;
 use breakeven_profile::unit;

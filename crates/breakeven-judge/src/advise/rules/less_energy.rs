@@ -1,16 +1,16 @@
-//! ROUTING: an operation that takes less energy on another device, which is not the faster
-//! one, or as fast.
+//! ROUTING: an operation that needs less energy on another device, which is not clearly faster.
 //!
-//! The energy of calls decides that was measured on both, with four runs a device or more:
-//! less by 5 % and more, by a t-test on the logarithms of a call's joules in each run. It is
-//! all that the devices draw over the call, idle power included. Where one device's calls
-//! counted a device that the other's did not, such as the GPU for calls on the CPU, that one
-//! waits meanwhile: its idle power for the time of the call is added. What the CPU draws while
-//! it feeds a GPU is not known where its counters are not; then nothing is said.
+//! Decides by the energy of calls measured on both devices, with four runs or more each: lower by
+//! 5 % or more, by a t-test on the logarithms of the joules per call in each run. It is the energy
+//! of all devices over the call, idle power included. If one device's calls counted a device that
+//! the other's did not, such as the GPU for calls on the CPU, that device waits meanwhile: its idle
+//! power for the time of the call is added. If the CPU has no counter, its draw while it feeds a
+//! GPU is unknown, and the rule does not apply.
 //!
-//! Silent where the other device is clearly faster by 5 % and more: the rules for time say so.
+//! Does not apply if the other device is clearly faster by 5 % or more: the rules for time cover
+//! that.
 //!
-//! Estimate: none, for it costs time or saves hardly any.
+//! Estimate: none, because it costs time or saves hardly any.
 
 use breakeven_profile::profile::{Device, Energy, Operation};
 use breakeven_stats::{LogRatio, log_ratio_test, typical};
@@ -26,14 +26,14 @@ use crate::compare::FEWEST_RUNS;
 /// Confidence level of the test.
 const LEVEL: f64 = 0.95;
 
-const HINT: &str = "where energy counts more than time, run it there; with the objective `energy` \
+const HINT: &str = "if energy matters more than time, run it there; with the objective `energy` \
                     Auto weighs the energy of the whole machine";
 
 pub(super) const RULE: Definition = Definition {
     kind: SuggestionType::Routing,
     saves: Saves::OtherDevice,
     applies: |case, subject| {
-        // A program may have chosen the device by a size that is not told.
+        // A program may have chosen the device by a size that was not recorded.
         let is_sized = subject.operation.size.is_some() || case.calls_of != CallsOf::Program;
         is_sized && subject.operation.energy().is_some()
     },
@@ -88,17 +88,17 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     Verdict::suggest(description, HINT, vec![energy, time], gain).to(&there.device)
 }
 
-/// How much less energy an operation takes on another device.
+/// How much less energy an operation needs on another device.
 struct Less {
-    /// There over here.
+    /// Energy there over energy here.
     test: LogRatio,
-    /// A call's, here and there, J.
+    /// Energy of a call, here and there, J.
     joules: [f64; 2],
-    /// Devices whose idle power was added on one of the two.
+    /// Devices whose idle power was added to one of the two.
     waiting: Vec<String>,
 }
 
-/// `None` unless that is significant, and as much as the threshold says.
+/// `None` unless the saving is significant and reaches the threshold.
 fn less(here: &Operation, there: &Operation, threshold: f64) -> Option<Less> {
     let [all_here, all_there] = [here.energy()?, there.energy()?];
     let (waits_here, waits_there) = (
@@ -120,9 +120,9 @@ fn less(here: &Operation, there: &Operation, threshold: f64) -> Option<Less> {
     })
 }
 
-/// The devices that only the other one's calls counted, with their idle power, W. `None`
-/// where the two cannot be compared: the CPU is counted on one of them only, a device by other
-/// counters, or an idle power is not known.
+/// The devices that only the other one's calls counted, with their idle power, W. `None` if the two
+/// cannot be compared: only one of them counts the CPU, a device has different counters, or an idle
+/// power is unknown.
 fn waiting(energy: &Energy, other: &Energy) -> Option<Vec<(String, f64)>> {
     let mut waiting = Vec::new();
     for theirs in &other.counters {
@@ -139,7 +139,7 @@ fn waiting(energy: &Energy, other: &Energy) -> Option<Vec<(String, f64)>> {
     Some(waiting)
 }
 
-/// A call's joules in each run, with what these devices draw while they wait.
+/// Joules per call in each run, including the idle energy of these devices.
 fn per_run(operation: &Operation, waiting: &[(String, f64)]) -> Vec<f64> {
     let watts: f64 = waiting.iter().map(|(_, watts)| watts).sum();
     let energies = operation.runs.iter().filter_map(|run| run.energy.as_ref());

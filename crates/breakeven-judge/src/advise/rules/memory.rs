@@ -1,16 +1,14 @@
-//! MEMORY: an operation that holds over 100 MB, or one on a GPU whose calls have to ask
-//! the device for memory in more than one of twenty.
+//! MEMORY: an operation that uses over 100 MB, or one on a GPU of whose calls more than one in
+//! twenty must allocate from the device.
 //!
-//! Where the profile has bytes and peaks, the roofline tells whether memory is
-//! what the time goes to. An operation bound by arithmetic (60 % of that peak and
-//! more) overrules the rule.
+//! If the profile has bytes and peaks, the roofline shows whether memory is the bottleneck. An
+//! operation bound by arithmetic (60 % or more of that peak) overrules the rule.
 //!
-//! Estimate: t₀ is the time at the measured peaks, t the time that it computes
-//! (the kernel's on a GPU). Better use of memory brings t to t₀ / 0.6, from where
-//! an operation counts as bound by the peak, and at most to t₀; so the saving is
-//! own time × (t − t₀/0.6) / call, its range up to (t − t₀) / call. Past 60 % of
-//! the bandwidth only fewer bytes help: no estimate. Nor without peaks, nor without
-//! the operation's flops, for then the time may as well go to arithmetic.
+//! Estimate: t₀ is the time at the measured peaks, t the computing time (the kernel's on a GPU).
+//! Better use of memory brings t to t₀ / 0.6, from which an operation counts as bound by the peak,
+//! and at most to t₀; so the saving is own time × (t − t₀/0.6) / call, with a range up to (t − t₀)
+//! / call. Above 60 % of the bandwidth only fewer bytes help: no estimate. There is none either
+//! without peaks or flops, because the time may then be arithmetic.
 
 use breakeven_profile::profile::DeviceMemory;
 
@@ -20,8 +18,8 @@ use super::super::proposal::{Gain, Verdict};
 use super::super::roofline::Gap;
 use super::definition::{Definition, Saves, SuggestionType};
 
-/// Part of the calls that should find their memory, and calls below which the part is
-/// chance.
+/// Fraction of the calls that should find their memory in the pool, and calls below which the
+/// fraction is chance.
 const REUSED: f64 = 0.95;
 const FEWEST_CALLS: u64 = 20;
 
@@ -35,7 +33,7 @@ pub(super) const RULE: Definition = Definition {
     ask,
 };
 
-/// What its calls found of the device's memory, where that is too little.
+/// How often calls found their memory in the pool, if too seldom.
 fn rarely_reused(subject: &Subject<'_>) -> Option<DeviceMemory> {
     let memory = DeviceMemory::of(&subject.operation.attributes)?;
     let is_rare = memory.calls >= FEWEST_CALLS && memory.hit_rate() < Some(REUSED);

@@ -1,6 +1,6 @@
-//! The list of rules. Each rule is a file with a [`Definition`], and is asked about
-//! one operation, beside all the others. It answers with a suggestion, with nothing,
-//! or with the measurement that overruled its rule of thumb.
+//! The list of rules. Each rule is a file with a [`Definition`] and judges one operation, with all
+//! other operations at hand. It answers with a suggestion, with nothing, or with the measurement
+//! that overruled its rule of thumb.
 
 use std::fmt;
 
@@ -47,11 +47,11 @@ macro_rules! rules {
 }
 
 rules! {
-    /// A GPU operation belongs on the CPU.
+    /// A GPU operation that is faster on the CPU.
     GpuToCpu: gpu_to_cpu,
-    /// A CPU operation belongs on a GPU.
+    /// A CPU operation that is faster on a GPU.
     CpuToGpu: cpu_to_gpu,
-    /// An operation takes less energy on a device that is not the faster one.
+    /// An operation that needs less energy on a device that is not faster.
     LessEnergy: less_energy,
     /// Many calls in sequence.
     Batching: batching,
@@ -66,7 +66,7 @@ rules! {
 }
 
 impl Rule {
-    /// The kind of change that the rule asks for.
+    /// The kind of change that the rule suggests.
     pub fn kind(self) -> SuggestionType {
         self.definition().kind
     }
@@ -79,7 +79,7 @@ impl Rule {
         )
     }
 
-    /// Asks the rule about one operation.
+    /// Applies the rule to one operation.
     pub(super) fn ask(self, case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
         let rule = self.definition();
         let of_benchmark = self.is_about_calls() && case.calls_of == CallsOf::Benchmark;

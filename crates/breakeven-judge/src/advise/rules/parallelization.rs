@@ -1,14 +1,12 @@
-//! PARALLELIZATION: a GPU of which less than half is in use.
+//! PARALLELIZATION: less than half of a GPU is in use.
 //!
-//! Overruled where the operation is already bound by a measured peak (60 % and
-//! more of bandwidth or arithmetic): units that wait for memory gain nothing
-//! from company.
+//! Overruled if the operation is already bound by a measured peak (60 % or more of bandwidth or
+//! arithmetic): units that wait for memory gain nothing from more units.
 //!
-//! Estimate: the work is the same, so a kernel that keeps a part u of the units
-//! busy takes t × u / v with a part v busy. v = 50 %, where the rule falls
-//! silent, is the estimate; v = 100 % ends the range; the roofline's time bounds
-//! both where there are peaks. t is the kernel's time where it was measured
-//! apart, else the call's. A use of zero cannot be divided by: no estimate.
+//! Estimate: the work is the same, so a kernel that keeps a fraction u of the units busy takes t ×
+//! u / v with a fraction v busy. v = 50 %, where the rule ends, is the estimate; v = 100 % ends the
+//! range; the roofline's time bounds both if there are peaks. t is the kernel's time if it was
+//! measured separately, else the call's. A use of zero cannot be divided by: no estimate.
 
 use super::super::case::{Case, Subject};
 use super::super::evidence::Quantity;
@@ -51,7 +49,7 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
         };
         Gain::part(subject, saved(limit), Some([0.0, saved(1.0)]))
     } else {
-        Gain::unknown("a use of zero does not tell how much work there is", None)
+        Gain::unknown("a use of zero does not show how much work there is", None)
     };
     let roofline = gap.map(|gap| gap.evidence());
     let on = case.profile.device_label(&subject.operation.device);
@@ -61,7 +59,7 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     };
     Verdict::suggest(
         description,
-        "launch more, smaller work items, or several independent launches at once; look at \
+        "launch more, smaller work items, or several independent launches at once; check \
          registers and shared memory per work item",
         roofline.into_iter().chain([thumb]).collect(),
         gain,

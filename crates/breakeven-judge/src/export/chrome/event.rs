@@ -1,4 +1,4 @@
-//! One event of a trace, and the writer that takes them one by one.
+//! One event of a trace, and the streaming writer of events.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use serde_json::ser::{CompactFormatter, Formatter};
 
 use super::super::ExportError;
 
-/// An event; the names of the fields are those of the format.
+/// An event; its fields have the names of the format.
 #[derive(Default, Serialize)]
 pub(super) struct Event<'a> {
     pub(super) name: Cow<'a, str>,
@@ -29,7 +29,7 @@ pub(super) struct Event<'a> {
     pub(super) args: Args<'a>,
 }
 
-/// Where an event stands: ids of its process and of its track.
+/// Position of an event: ids of its process and of its track.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) pid: usize,
@@ -37,9 +37,9 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The process and the track of these numbers, from 0. Perfetto takes tracks
-    /// of one id for one, whatever their process, and a track with a process's
-    /// id for that process's main thread: tracks are numbered behind processes.
+    /// The process and the track with these numbers, from 0. Perfetto merges tracks of equal ids,
+    /// whatever their process, and takes a track with a process's id for that process's main
+    /// thread. Therefore track ids follow the process ids.
     pub(super) fn new(process: usize, track: usize) -> Self {
         Self {
             pid: process + 1,
@@ -100,20 +100,19 @@ impl<'a> Event<'a> {
     }
 }
 
-/// The format's µs. Perfetto multiplies by 1000 and cuts off what is behind the
-/// point, so that a number a last digit too small would lose a whole ns, and
-/// calls that end together would overlap.
+/// The time in the format's µs. Perfetto multiplies by 1000 and truncates, so a number whose last
+/// digit is too small would lose one ns, and calls that end together would overlap.
 fn microseconds(ns: u64) -> f64 {
     let ns = ns as f64;
     let us = ns / 1000.0;
     if us * 1000.0 < ns { us.next_up() } else { us }
 }
 
-/// What is known of an event beside its time, in order.
+/// An event's properties besides its time, in order.
 #[derive(Default)]
 pub(super) struct Args<'a>(Vec<(Cow<'a, str>, Value<'a>)>);
 
-/// One thing that is known.
+/// One property.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Value<'a> {
@@ -125,7 +124,7 @@ pub(super) enum Value<'a> {
 }
 
 impl<'a> Args<'a> {
-    /// Adds a value under a name that is not there yet.
+    /// Adds a value under a name that is not used yet.
     pub(super) fn push(&mut self, name: impl Into<Cow<'a, str>>, value: Value<'a>) {
         self.0.push((name.into(), value));
     }
@@ -140,7 +139,7 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// Adds what the program told, but under no name that is there.
+    /// Adds the program's attributes, except under names that are used.
     pub(super) fn attributes(&mut self, attributes: &'a BTreeMap<String, serde_json::Value>) {
         let own = self.0.len();
         for (name, value) in attributes {
@@ -200,8 +199,8 @@ fn json(out: impl Write, value: &impl Serialize) -> io::Result<()> {
     Ok(value.serialize(&mut serializer)?)
 }
 
-/// Escapes the one control character that JSON may have in a text: Perfetto
-/// refuses a trace that has it as it is.
+/// Escapes DEL, the one control character that JSON allows unescaped in a text: Perfetto refuses a
+/// trace with it.
 struct Escaped(CompactFormatter);
 
 impl Formatter for Escaped {

@@ -1,11 +1,10 @@
 //! The Trace Event Format, as JSON: what Perfetto and `chrome://tracing` read.
 //! <https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU>
 //!
-//! A timeline is written as it is: a process per device, a track per thread
-//! that used it. Where there is none, the samples of each operation are laid
-//! end to end on a track of their own, the parts of a call on others, and the
-//! trace says that these are no real times. Events are written one by one: a
-//! million of them need no second copy.
+//! A timeline is written unchanged: a process per device, a track per thread that used it. Without
+//! a timeline, the samples of each operation are laid end to end on a track of their own, the
+//! phases of a call on further tracks, and the trace says that these are no real times. Events are
+//! streamed, so a million of them need no second copy.
 
 use std::io::{BufWriter, Write};
 
@@ -22,8 +21,8 @@ use event::{Args, Trace, Value};
 ///
 /// # Errors
 ///
-/// When there is no call and no sample in the profile, the samples of an
-/// operation add up to more than 2^64 ns, or `out` refuses.
+/// If the profile has no calls and no samples, if the samples of an operation add up to more than
+/// 2^64 ns, or if writing to `out` fails.
 pub fn write(profile: &Profile, out: impl Write) -> Result<(), ExportError> {
     let timeline = profile.timeline.as_ref();
     let timeline = timeline.filter(|timeline| !timeline.events.is_empty());

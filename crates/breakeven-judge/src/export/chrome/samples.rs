@@ -1,4 +1,4 @@
-//! Samples laid end to end: not when the calls were, but how long each took.
+//! Samples laid end to end: they show how long each call took, not when it ran.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -10,10 +10,10 @@ use super::event::{Args, Event, Place, Trace, Value};
 use crate::export::label::Labels;
 use crate::export::{sum, whole};
 
-/// What the trace says of such times.
+/// The remark that the trace gives on such times.
 pub(super) const SOURCE: &str = "samples laid end to end, not real times";
 
-/// True for an operation of which there is something to show.
+/// True for an operation with something to show.
 pub(super) fn has_any(operation: &Operation) -> bool {
     let any = |run: &Run| {
         !run.samples_ns.is_empty() || run.phases_ns.values().any(|times| !times.is_empty())
@@ -21,8 +21,8 @@ pub(super) fn has_any(operation: &Operation) -> bool {
     operation.runs.iter().any(any)
 }
 
-/// Writes a process per device, in it a track per operation, and one per part
-/// of its calls: parts are measured in calls of their own.
+/// Writes a process per device with a track per operation and one per phase of its calls, because
+/// phases are measured in separate calls.
 pub(super) fn write(profile: &Profile, trace: &mut Trace<impl Write>) -> Result<(), ExportError> {
     trace.event(&Event::instant(SOURCE, Args::default()))?;
     let labels = Labels::of(profile);
@@ -64,7 +64,7 @@ pub(super) fn write(profile: &Profile, trace: &mut Trace<impl Write>) -> Result<
     Ok(())
 }
 
-/// Writes the times of each run, one behind the other.
+/// Writes the times of each run, one after the other.
 fn end_to_end<'a>(
     runs: impl Iterator<Item = &'a [f64]>,
     trace: &mut Trace<impl Write>,
@@ -84,7 +84,7 @@ fn end_to_end<'a>(
     Ok(())
 }
 
-/// The parts of a call that were measured.
+/// The measured phases of a call.
 fn part_names(operation: &Operation) -> BTreeSet<&str> {
     let parts = operation.runs.iter().flat_map(|run| &run.phases_ns);
     parts
@@ -93,7 +93,7 @@ fn part_names(operation: &Operation) -> BTreeSet<&str> {
         .collect()
 }
 
-/// What the profile knows of an operation beside its times.
+/// The operation's properties in the profile, besides its times.
 fn facts(operation: &Operation) -> Args<'_> {
     let mut facts = Args::default();
     let calls = operation.runs.iter().map(Run::calls);

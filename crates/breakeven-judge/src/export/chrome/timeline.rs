@@ -1,4 +1,4 @@
-//! The calls of a timeline, at the times at which they were.
+//! The calls of a timeline, at their real times.
 
 use std::io::Write;
 

@@ -1,11 +1,11 @@
-"""Batches over the nodes of a Ray cluster: Ray places the work and tells what died, and on
-each node breakeven decides between that node's own devices, by that node's own cost model.
+"""Batches over the nodes of a Ray cluster: Ray places the work and reports failures, and on each
+node breakeven chooses between that node's devices, by that node's cost model.
 
 >>> import breakeven.ray
 >>> result = breakeven.ray.run(images, on_the_cpu, on_the_gpu)      # doctest: +SKIP
 >>> dataset = breakeven.ray.map_batches(dataset, on_the_cpu, on_the_gpu)   # doctest: +SKIP
 
-When that is worth it, and how a cluster is started: docs/cluster.md.
+When that pays, and how to start a cluster: docs/cluster.md.
 """
 
 try:

@@ -1,4 +1,4 @@
-"""A batch on its way: hands the tasks to the nodes, and gathers the outputs."""
+"""A running batch: sends tasks to the nodes, and collects the outputs."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from ._nodes import Node, Process
 from ._result import ClusterResult, NodeLost
 from ._spans import Free, Span, latest
 
-#: How often it is looked for new nodes and for nodes that died, seconds.
+#: Seconds between two checks for new and dead nodes.
 _LOOK_FOR_NODES = 1.0
-#: After so many seconds in which no node could begin, the log says so.
+#: Seconds without any usable node after which a message is logged.
 _NOBODY = 10.0
-#: Seconds between two looks at what a process recorded: what died took no more with it.
+#: Seconds between two copies of a process's recording: a process that dies loses no more.
 _RECORDED = 2.0
-#: Seconds that processes have to stop before they are ended.
+#: Seconds that processes have to stop before they are killed.
 _STOP = 5.0
-#: Processes that die one after the other, without a span done, before a node is left out.
+#: Consecutive deaths of processes, without a finished span, after which a node is excluded.
 _CRASHES = 3
-#: Bytes of a span of an array, at the most: two of these are with each process.
+#: Largest span of an array, bytes: each process has two of these.
 _BYTES = 256 << 20
 
 _log = logging.getLogger("breakeven.ray")
 
 
 class Batch:
-    """A batch on its way."""
+    """A running batch."""
 
     def __init__(
         self,
@@ -51,17 +51,17 @@ class Batch:
         self._num_cpus, self._retries = num_cpus, retries
         self._gpu_resource = gpu_resource if gpu is not None else None
         self._functions = {True: ray.put((cpu, gpu)), False: ray.put((cpu, None))}
-        #: The strategy where there is no GPU.
+        #: The strategy without a GPU.
         self._elsewhere = options["strategy"]
         if gpu is not None and self._elsewhere not in ("auto", "gpu-only"):
             self._elsewhere = "cpu-only"
         row = getattr(tasks, "nbytes", 0) / max(len(tasks), 1)
         self._most = batch_size or max(int(_BYTES / row) if row else len(tasks), 1)
         self._free = Free(len(tasks))
-        #: By Ray's id; those that left stay for the result.
+        #: By Ray's id; nodes that left stay for the result.
         self._nodes: dict[str, Node] = {}
         self._processes: list[Process] = []
-        #: What is awaited: whose, and the number of a span or what else was asked.
+        #: Pending answers: the process, and the number of a span or the other request.
         self._awaited: dict[Any, tuple[Process, Union[int, str]]] = {}
         self._numbers = 0
         self._began = self._worked = time.monotonic()
@@ -94,7 +94,7 @@ class Batch:
             if told["Alive"] and node is None:
                 names = {node.name for node in self._nodes.values()}
                 node = Node.of(told, names, self._num_cpus, self._gpu_resource)
-                # A strategy that was asked for is of the nodes that have the GPU for it.
+                # A strategy that needs a GPU only uses nodes that have one.
                 if node is not None and (node.share.gpu or self._elsewhere != "gpu-only"):
                     self._nodes[node.id] = node
             elif not told["Alive"] and node is not None and not node.share.left_out:
@@ -115,7 +115,7 @@ class Batch:
         if any(process.ready for process in self._processes):
             self._worked = now
         elif self._nodes and not self._processes:
-            # Nodes that died may come back; those where nothing runs will not run it then.
+            # Dead nodes may come back; nodes that cannot run a process are not tried again.
             why = [node.share.left_out for node in self._nodes.values() if node.crashes >= _CRASHES]
             if why:
                 raise NodeLost(f"no node is left that could run this: {why[-1]}")
@@ -129,7 +129,7 @@ class Batch:
             )
 
     def _hand_out(self) -> None:
-        """Gives every process that has little what it gets next, the fastest first."""
+        """Gives every process with little work its next span, the fastest first."""
         now = time.monotonic()
         ready = [process for process in self._processes if process.ready]
         ready.sort(key=lambda process: (len(process.spans), process.pace.wave(now)))
@@ -146,8 +146,8 @@ class Batch:
             self._awaited[process.actor.do.remote(self._numbers, part)] = process, self._numbers
 
     def _take_back(self) -> None:
-        """Where somebody has nothing to do and nothing is free, what waits behind another
-        span becomes free."""
+        """If a process is idle and no task is free, spans that wait behind another one are
+        reclaimed."""
         if self._free or any(process.asked_back for process in self._processes):
             return
         ready = [process for process in self._processes if process.ready]
@@ -159,7 +159,7 @@ class Batch:
                 self._awaited[ref] = process, "take back"
 
     def _ended(self, seconds: float) -> list[Any]:
-        """What is there of what is awaited; waits for the first."""
+        """The pending answers that have arrived; waits for the first."""
         if not self._awaited:
             time.sleep(seconds)
             return []
@@ -168,7 +168,7 @@ class Batch:
         return ended + (ray.wait(others, num_returns=len(others), timeout=0)[0] if others else [])
 
     def _take(self, ref: Any) -> None:
-        """Something that was awaited is there, or its process is not."""
+        """An answer has arrived, or its process has died."""
         if ref not in self._awaited:
             return
         process, what = self._awaited.pop(ref)
@@ -207,7 +207,7 @@ class Batch:
         self._records.append({"node": node.name, "start": span.start, **record})
         share.batches += 1
         share.tasks += len(span)
-        # Very many items are taken in blocks, which are the engine's tasks.
+        # Very many items are grouped into blocks, which are the engine's tasks.
         on_gpu = round(len(span) * record["gpu"]["tasks"] / max(record["tasks"], 1))
         share.gpu_tasks += on_gpu
         share.cpu_tasks += len(span) - on_gpu
@@ -219,12 +219,12 @@ class Batch:
             self._awaited[process.control("recorded")] = process, "recorded"
 
     def _lost(self, process: Process, why: str) -> None:
-        """A process died, perhaps with its node: what it had is to be done again."""
+        """A process died, perhaps with its node: its spans must be repeated."""
         if process not in self._processes:
             return
         self._processes.remove(process)
         self._awaited = {ref: of for ref, of in self._awaited.items() if of[0] is not process}
-        # It may live, where only the way to it broke, and must not go on.
+        # It may be alive if only the connection broke, and must not continue.
         ray.kill(process.actor, no_restart=True)
         node = process.node
         node.crashes += 1
@@ -241,7 +241,7 @@ class Batch:
         self._looked = 0.0
 
     def end(self) -> None:
-        """All is done: what was recorded comes back, and the processes end."""
+        """All tasks are done: recordings are collected, and the processes end."""
         ready = [process for process in self._processes if process.ready]
         asked = {process.control("recorded"): process for process in ready}
         ended = ray.wait(list(asked), num_returns=len(asked), timeout=_STOP)[0] if asked else []
@@ -249,15 +249,15 @@ class Batch:
             try:
                 asked[ref].recorded(ray.get(ref))
             except RayError:
-                # It died when it had nothing to do any more.
+                # It died after its last span.
                 continue
         for process in self._processes:
-            # Ends the processes that it started, too; to kill it would not.
+            # Ends the processes that it started, too; killing it would not.
             process.actor.__ray_terminate__.remote()
         self._processes.clear()
 
     def stop(self) -> None:
-        """Nothing goes on."""
+        """Stops everything."""
         working = [process for process in self._processes if process.spans]
         try:
             for process in working:
@@ -271,7 +271,7 @@ class Batch:
             self._processes.clear()
 
     def result(self) -> ClusterResult:
-        """The outputs of a batch that has ended; warns of what fell back."""
+        """The outputs of a finished batch; warns about fallbacks."""
         parts = [self._outputs[start] for start in sorted(self._outputs)]
         nodes = {node.name: node for node in self._nodes.values()}
         result = ClusterResult(
@@ -287,8 +287,8 @@ class Batch:
             fallen = sum(share.fallback_tasks for share in result.nodes.values())
             why = result.errors[0]
             warnings.warn(
-                f"{result.operation}: CPUs did {fallen} of {result.tasks} tasks in the GPU's "
-                f"place: on {why['node']}: {why['kind']}: {why['message']}",
+                f"{result.operation}: CPUs did {fallen} of {result.tasks} tasks instead "
+                f"of the GPU: on {why['node']}: {why['kind']}: {why['message']}",
                 FallbackWarning,
                 stacklevel=3,
             )

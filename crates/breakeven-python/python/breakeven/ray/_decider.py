@@ -1,4 +1,4 @@
-"""A process on a node: has its cores, and a GPU where there is one, and decides between them."""
+"""A process on a node that has its cores, and a GPU if there is one, and chooses between them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from .._record import get_profiler
 
 @dataclass
 class Done:
-    """A span's outputs, and how they came about."""
+    """A span's outputs, and how they were computed."""
 
     outputs: Any
-    #: As :meth:`breakeven.ExecutionResult.to_dict` says.
+    #: The record, as in :meth:`breakeven.ExecutionResult.to_dict`.
     record: dict[str, Any]
     explanation: str
     seconds: float
@@ -32,10 +32,10 @@ class Done:
 
 @dataclass
 class Failure:
-    """What a span failed with, or the error of one of its tasks (``index``, in the span)."""
+    """The error of a span, or of one of its tasks (``index``, in the span)."""
 
     error: BaseException
-    #: As text: tracebacks do not travel.
+    #: As text, because tracebacks cannot be sent.
     trace: str
     cause: Optional[BaseException] = None
 
@@ -61,11 +61,11 @@ class Failure:
 
 
 class _Remote(Exception):
-    """Where an exception comes from."""
+    """The origin of an exception."""
 
 
 def _portable(error: BaseException) -> BaseException:
-    """The exception, or its text where it cannot be sent."""
+    """The exception, or its text if it cannot be sent."""
     try:
         copy: BaseException = pickle.loads(cloudpickle.dumps(error))
         return copy if isinstance(copy, type(error)) else RuntimeError(repr(error))
@@ -91,7 +91,7 @@ def _load(pickled: bytes) -> Portable:
 
 
 def on_host(outputs: Any) -> Any:
-    """Outputs that can be sent to another node: arrays of a device as NumPy's."""
+    """Outputs that can be sent to another node: arrays on a device as NumPy arrays."""
     kind = type(outputs).__module__.partition(".")[0]
     if kind == "torch":
         return outputs.cpu()
@@ -101,20 +101,19 @@ def on_host(outputs: Any) -> Any:
 
 
 def owned(outputs: Any) -> Any:
-    """Outputs without the memory that Ray lent for them: it would be full of them."""
+    """Copies outputs out of Ray's shared memory, which they would fill."""
     if isinstance(outputs, list):
         return [each.copy() if isinstance(each, numpy.ndarray) else each for each in outputs]
     return outputs.copy() if isinstance(outputs, numpy.ndarray) else outputs
 
 
 def recording() -> dict[str, Any]:
-    """What this process recorded, as the parsed JSON of a profile."""
+    """This process's recording, as the parsed JSON of a profile."""
     return get_profiler(is_recording()).snapshot().to_dict()
 
 
 class Decider:
-    """Does one span after the other. What is called in the group ``control`` is answered beside
-    that."""
+    """Does one span after another. Calls in the group ``control`` are answered in parallel."""
 
     def __init__(self, functions: tuple[Any, Any], options: dict[str, Any], cores: int) -> None:
         cpu, gpu = functions
@@ -134,7 +133,7 @@ class Decider:
         return True
 
     def do(self, number: int, tasks: Any) -> Done | Failure | None:
-        """Does a span; None where it was taken back."""
+        """Does a span; None if it was reclaimed."""
         with self._lock:
             if number in self._taken_back:
                 return None
@@ -154,7 +153,7 @@ class Decider:
         workers = self._workers
         functions = {"cpu": self._cpu, "gpu": self._gpu, "workers": workers}
         asked = _run._asked({**_run._DEFAULTS, **self._options, **functions})
-        # As many as this process has reserved, where the machine has more.
+        # The cores that this process has reserved, if the machine has more.
         asked["workers"] = asked["workers"] or self._cores
         asked["shown"] = True
         return _run._waited(tasks, asked, self._look)
@@ -164,7 +163,7 @@ class Decider:
             raise Cancelled(done, tasks)
 
     def take_back(self, number: int) -> bool:
-        """True where the span had not begun: it never will."""
+        """True if the span had not begun: then it never will."""
         with self._lock:
             if number in self._begun:
                 return False
@@ -172,7 +171,7 @@ class Decider:
             return True
 
     def stop(self) -> None:
-        """Ends what runs, when the tasks under way have ended."""
+        """Stops after the running tasks."""
         self._stopped = True
 
     def recorded(self) -> Optional[dict[str, Any]]:

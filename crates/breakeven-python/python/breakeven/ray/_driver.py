@@ -25,39 +25,39 @@ def run(
     progress: _run.Progress = False,
     **options: Any,
 ) -> ClusterResult:
-    """As :func:`breakeven.run`, over the nodes of a Ray cluster.
+    """Like :func:`breakeven.run`, over the nodes of a Ray cluster.
 
-    Each node has a process of this call (a node with several GPUs one for each), which
-    reserves the node's cores, and a GPU where there is one. It runs batches with
-    :func:`breakeven.run`. Who is faster gets more, and batches shrink towards the end. What a
-    process or a node had when it died is done by the others, and nodes that join take part.
+    Each node has a process for this call (a node with several GPUs has one per GPU), which
+    reserves the node's cores, and a GPU if there is one. It runs batches with
+    :func:`breakeven.run`. Faster processes get more tasks, and batches shrink towards the end.
+    Tasks of a process or node that died are done by the others, and new nodes take part.
 
     Args:
-        tasks: A list or an array, as for :func:`breakeven.run`. Each part is sent once, to
+        tasks: A list or an array, as for :func:`breakeven.run`. Each slice is sent once, to
             the node that works on it. There, arrays are read-only.
         cpu: As for :func:`breakeven.run`. The functions are sent once.
         gpu: Called only on nodes that have ``gpu_resource``. With ``strategy="gpu-only"`` only
             they take part.
-        batch_size: Most tasks that are sent at a time; unless given, as many as take half a
-            second on that node, but 256 MiB of an array.
-        num_cpus: Cores to reserve on each node; unless given, all that Ray counts there.
-        gpu_resource: What Ray calls the GPUs of a node.
+        batch_size: Most tasks that are sent at a time; by default as many as take half a
+            second on that node, at most 256 MiB of an array.
+        num_cpus: Cores to reserve on each node; by default all that Ray counts there.
+        gpu_resource: Ray's name for the GPUs of a node.
         retries: How often tasks may be lost with a process or node before the batch fails.
         deadline: Seconds after which the batch ends with :class:`breakeven.DeadlineExceeded`.
-        progress: As for :func:`breakeven.run`; counts tasks whose outputs are here.
+        progress: As for :func:`breakeven.run`; counts tasks whose outputs have arrived.
         options: The other options of :func:`breakeven.run`. ``costs`` is a path on each node,
-            and ``fallback`` as a part is held against each batch.
+            and a fraction in ``fallback`` applies to each batch.
 
     Returns:
         The outputs in the order of the tasks, exactly one for each, and what each node did.
         Tasks of a process that died may have run twice.
 
     Raises:
-        TaskError: ``cpu`` raised; ``__cause__`` is what, and its cause says on which node.
+        TaskError: ``cpu`` raised; ``__cause__`` is its exception, whose cause names the node.
         NodeLost: The same tasks were lost more than ``retries`` times, or no node works.
-        KeyboardInterrupt: At Ctrl-C; what ran gets five seconds to end.
+        KeyboardInterrupt: At Ctrl-C; running tasks get five seconds to end.
 
-    And what else :func:`breakeven.run` raises.
+    It also raises the other exceptions of :func:`breakeven.run`.
     """
     known = _run._known(options, "ray.run")
     asked = _run._asked({**_run._DEFAULTS, **known, "cpu": cpu, "gpu": gpu, "deadline": deadline})
@@ -82,7 +82,7 @@ def run(
 
 
 def _listed(tasks: Any) -> Any:
-    """Tasks that have a length and parts."""
+    """Tasks with a length and slices."""
     if hasattr(tasks, "iloc") or (isinstance(tasks, (dict, str, bytes))):
         kind = type(tasks).__name__
         raise TypeError(f"tasks: a {kind} is not a list of tasks; give a list or an array")

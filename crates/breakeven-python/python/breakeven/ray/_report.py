@@ -1,4 +1,4 @@
-"""What the workers of a dataset tell of their batches, and the GPUs that they share."""
+"""Reports of a dataset's workers on their batches, and the GPUs that they share."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ._result import ClusterResult, NodeShare
 
-#: Seconds after which the processes of GPUs end that had nothing to do.
+#: Idle seconds after which the processes of GPUs end.
 IDLE = 10.0
 
 
 @dataclass
 class Told:
-    """What a worker did until now."""
+    """A worker's report so far."""
 
     node: str
     cores: int
@@ -27,18 +27,18 @@ class Told:
     rows: int = 0
     gpu_rows: int = 0
     fallback_rows: int = 0
-    #: Seconds of its batches, together.
+    #: Seconds of its batches, in total.
     busy: float = 0.0
-    #: By the clock, seconds: when it began with its first batch and had done its last.
+    #: Clock times, seconds: begin of its first batch and end of its last.
     began: float = 0.0
     ended: float = 0.0
     explanation: str = ""
-    #: The latest batch, as :meth:`breakeven.ExecutionResult.to_dict` says, and the first at
-    #: which a GPU failed.
+    #: The latest batch, as in :meth:`breakeven.ExecutionResult.to_dict`, and the first at which a
+    #: GPU failed.
     latest: Optional[dict[str, Any]] = None
     failed: Optional[dict[str, Any]] = None
     profile: Optional[dict[str, Any]] = field(default=None, repr=False)
-    #: True where more will follow.
+    #: True if more reports will follow.
     follows: bool = False
 
 
@@ -53,7 +53,7 @@ class Gpu:
         return True
 
     def do(self, dataset: str, batch: Any) -> list[Any]:
-        """What the function of a dataset gives for some rows."""
+        """The return value of a dataset's function for some rows."""
         if dataset not in self._functions:
             (function,) = ray.get(ray.get(self._report.functions.remote(dataset)))
             self._functions[dataset] = function() if isinstance(function, type) else function
@@ -69,24 +69,24 @@ class Report:
 
     def __init__(self) -> None:
         self._told: dict[str, dict[str, Told]] = {}
-        #: Workers that have not told all.
+        #: Workers whose reports are incomplete.
         self._expected: dict[str, set[str]] = {}
         self._functions: dict[str, list[Any]] = {}
-        #: By node and resource; those that were made anew have another number.
+        #: By node and resource; recreated ones have another number.
         self._gpus: dict[tuple[str, str], tuple[int, list[Any]]] = {}
         self._number = 0
         self._touched = 0.0
 
     def keep(self, dataset: str, functions: list[Any]) -> None:
-        """The GPU's function, where Ray keeps it: only who has a GPU loads it."""
+        """The GPU's function in Ray's store: only processes with a GPU load it."""
         self._functions[dataset] = functions
 
     def functions(self, dataset: str) -> list[Any]:
-        """What was kept."""
+        """The stored function."""
         return self._functions[dataset]
 
     def gpus(self, node: str, resource: str, lost: int) -> tuple[int, list[Any]]:
-        """The processes of that node's GPUs, with their number; others than the ``lost``."""
+        """The processes of that node's GPUs, with their number; without the ``lost`` ones."""
         self._touched = time.monotonic()
         number, gpus = self._gpus.get((node, resource), (lost, []))
         if number != lost:
@@ -105,15 +105,14 @@ class Report:
         return self._gpus[node, resource]
 
     def _release(self) -> None:
-        """Ends the GPUs' processes when they have had nothing to do for a while: others may
-        wait for the GPUs."""
+        """Ends the GPUs' processes after some idle time, because others may wait for the GPUs."""
         while self._gpus:
             time.sleep(IDLE / 4)
             if time.monotonic() - self._touched < IDLE:
                 continue
             gpus = [gpu for _, gpus in self._gpus.values() for gpu in gpus]
             asked = [gpu.ready.remote() for gpu in gpus]
-            # Who is at work does not answer. Who does not get a GPU does neither.
+            # A busy process does not answer, nor does one that waits for a GPU.
             if asked and len(ray.wait(asked, num_returns=len(asked), timeout=1)[0]) < len(asked):
                 continue
             self._gpus = {}
@@ -121,11 +120,11 @@ class Report:
                 ray.kill(gpu)
 
     def expect(self, dataset: str, process: str) -> None:
-        """A worker will tell of what it does."""
+        """Announces a worker that will report."""
         self._expected.setdefault(dataset, set()).add(process)
 
     def add(self, dataset: str, process: str, told: Told) -> None:
-        """A worker tells what it did until now."""
+        """Adds a worker's report."""
         self._touched = time.monotonic()
         all = self._told.setdefault(dataset, {})
         told.profile = told.profile or getattr(all.get(process), "profile", None)
@@ -134,17 +133,17 @@ class Report:
             self._expected.get(dataset, set()).discard(process)
 
     def forget(self, dataset: str) -> None:
-        """There will be no more of it."""
+        """No report will follow."""
         self._told.pop(dataset, None)
         self._expected.pop(dataset, None)
         self._functions.pop(dataset, None)
 
     def complete(self, dataset: str) -> bool:
-        """Whether every worker has told all."""
+        """Whether every worker's report is complete."""
         return not self._expected.get(dataset)
 
     def result(self, dataset: str, operation: str) -> ClusterResult:
-        """All of it."""
+        """The combined report."""
         nodes: dict[str, NodeShare] = {}
         names: dict[str, str] = {}
         batches: list[dict[str, Any]] = []
@@ -178,6 +177,6 @@ class Report:
 
 
 def _there(node: str) -> dict[str, Any]:
-    """What Ray tells of a node."""
+    """Ray's description of a node."""
     told: dict[str, Any] = next(told for told in ray.nodes() if told["NodeID"] == node)
     return told

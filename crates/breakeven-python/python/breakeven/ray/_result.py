@@ -1,4 +1,4 @@
-"""What came of a batch that ran on a cluster."""
+"""The result of a batch that ran on a cluster."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .._profile import Profile
 
 
 class NodeLost(BreakevenError):
-    """Nodes or their processes died more often than was allowed; the message names the tasks
-    that were lost with them and what Ray says of the cause."""
+    """Nodes or their processes died more often than allowed; the message names the lost tasks
+    and the cause that Ray reports."""
 
 
 @dataclass
@@ -31,26 +31,26 @@ class NodeShare:
     cores: int = 1
     #: True where it has a GPU.
     gpu: bool = False
-    #: Batches, and their tasks, whose outputs came from here.
+    #: Batches, and their tasks, whose outputs came from this node.
     batches: int = 0
     tasks: int = 0
     cpu_tasks: int = 0
     gpu_tasks: int = 0
-    #: Tasks that the CPU did in the GPU's place.
+    #: Tasks that the CPU did instead of the GPU.
     fallback_tasks: int = 0
     #: Seconds of these batches, in all its processes.
     busy: float = 0.0
-    #: Batches that were lost with a process or the node, and done elsewhere.
+    #: Batches that were lost with a process or the node, and repeated elsewhere.
     lost: int = 0
-    #: Why it took no part, or no part any more.
+    #: Why it did not take part, or stopped.
     left_out: Optional[str] = None
-    #: What its last batch was decided by, as text.
+    #: The reason of its last decision, as text.
     explanation: str = field(default="", repr=False)
 
 
 @dataclass
 class ClusterResult:
-    """All outputs of a batch that ran on a cluster, and how they came about."""
+    """All outputs of a batch that ran on a cluster, and how they were computed."""
 
     #: One per task, in their order: a list, or an array where the functions gave arrays.
     outputs: Any = field(repr=False)
@@ -60,12 +60,12 @@ class ClusterResult:
     tasks: int
     #: From the call to the last output, seconds.
     execution_time: float
-    #: What each node did, by what it is called in :attr:`profiles`.
+    #: What each node did, by its name in :attr:`profiles`.
     nodes: dict[str, NodeShare]
-    #: What each batch was: ``node``, ``start`` (its first task) and all that
-    #: :meth:`breakeven.ExecutionResult.to_dict` says: decision, devices, fallback, errors.
+    #: Each batch: ``node``, ``start`` (its first task) and the fields of
+    #: :meth:`breakeven.ExecutionResult.to_dict`: decision, devices, fallback, errors.
     batches: list[dict[str, Any]] = field(repr=False)
-    #: What each node recorded, by its name: the parsed JSON of a profile per process, for
+    #: Each node's recordings, by its name: the parsed JSON of a profile per process, for
     #: :func:`breakeven.compare` and :func:`breakeven.advise`.
     profiles: dict[str, list[dict[str, Any]]] = field(repr=False)
 
@@ -81,18 +81,18 @@ class ClusterResult:
 
     @property
     def fallback_occurred(self) -> bool:
-        """True where a CPU did tasks that a GPU was to do and failed at."""
+        """True if a CPU did tasks at which a GPU failed."""
         return any(share.fallback_tasks for share in self.nodes.values())
 
     @property
     def errors(self) -> list[dict[str, Any]]:
-        """What GPUs failed with: ``node``, ``kind``, ``message`` and more."""
+        """Errors of GPUs: ``node``, ``kind``, ``message`` and more."""
         return [
             {"node": batch["node"], **error} for batch in self.batches for error in batch["errors"]
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """All that is known of the execution but its outputs."""
+        """The complete record of the execution without its outputs."""
         return {
             "operation": self.operation,
             "tasks": self.tasks,

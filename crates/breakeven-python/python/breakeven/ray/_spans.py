@@ -1,4 +1,4 @@
-"""How many tasks who gets next, from what was measured of each. Reads no clock."""
+"""Decides how many tasks each process gets next, from its measured rate. Reads no clock."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import math
 from dataclasses import dataclass, field
 from typing import Optional, Sequence
 
-#: Seconds that a span takes: so long that a call of an actor (1 to 2 ms) is small beside it,
-#: so short that a node that dies or slows down holds up little.
+#: Target duration of a span, seconds: long compared with a call of an actor (1 to 2 ms), and short
+#: enough that a node that dies or slows down delays little.
 _TARGET = 0.5
-#: Seconds that a span takes at the least, near the end.
+#: Shortest span, seconds, near the end.
 _LEAST = 0.05
-#: Tasks that take long: so many rounds of a node's cores, as the last round leaves cores idle.
+#: For long tasks: rounds of a node's cores per span, because the last round leaves cores idle.
 _WAVES = 8
-#: Rounds of a node's cores while nothing was measured.
+#: Rounds of a node's cores before anything is measured.
 _FIRST = 4
-#: How much larger than what was measured the next span may be.
+#: Largest factor from the measured span to the next.
 _GROWTH = 16
 
 
 @dataclass(frozen=True)
 class Span:
-    """Tasks side by side."""
+    """Adjacent tasks."""
 
     start: int
     stop: int
-    #: How often it was lost with who had it.
+    #: How often it was lost with its process.
     losses: int = 0
 
     def __len__(self) -> int:
@@ -33,7 +33,7 @@ class Span:
 
 
 class Free:
-    """Tasks that nobody has."""
+    """Unassigned tasks."""
 
     def __init__(self, tasks: int) -> None:
         self._spans = [Span(0, tasks)] if tasks else []
@@ -42,7 +42,7 @@ class Free:
         return sum(map(len, self._spans))
 
     def take(self, most: int) -> Span:
-        """The next tasks, ``most`` or fewer; those given back come first."""
+        """The next tasks, ``most`` or fewer; returned tasks come first."""
         span = self._spans.pop()
         if len(span) > most:
             self._spans.append(Span(span.start + most, span.stop, span.losses))
@@ -55,30 +55,30 @@ class Free:
 
 @dataclass
 class Pace:
-    """How fast somebody works, and what they have to do."""
+    """The rate of a process, and its pending spans."""
 
-    #: Tasks that run side by side.
+    #: Concurrent tasks.
     cores: int
     #: Tasks per second, once measured.
     rate: Optional[float] = None
-    #: Tasks of what they have, oldest first.
+    #: Sizes of pending spans, oldest first.
     queue: list[int] = field(default_factory=list)
-    #: When they began with the oldest.
+    #: When it began with the oldest span.
     since: float = 0.0
     _largest: int = 0
 
     def give(self, tasks: int, now: float) -> None:
-        """They get a span."""
+        """A span is assigned."""
         if not self.queue:
             self.since = now
         self.queue.append(tasks)
 
     def done(self, tasks: int, seconds: float, now: float) -> None:
-        """They have done their oldest span."""
+        """The oldest span is done."""
         self.queue.pop(0)
         self.since = now
         rate = tasks / max(seconds, 1e-6)
-        # A few tasks say little about many; else the last span counts for half.
+        # A few tasks say little about many; otherwise the last span counts for half.
         if self.rate is None or tasks > 4 * self._largest:
             self.rate = rate
         else:
@@ -86,28 +86,28 @@ class Pace:
         self._largest = max(self._largest, tasks)
 
     def forget(self) -> None:
-        """What they had is somebody else's."""
+        """Its spans go to another process."""
         self.queue.clear()
 
     def now(self, now: float) -> float:
-        """Tasks per second; fewer where a span is late."""
+        """Tasks per second; fewer if a span is late."""
         rate = self.rate or 0.0
         took = now - self.since
         return min(rate, self.queue[0] / took) if self.queue and took > 0 else rate
 
     def wave(self, now: float) -> float:
-        """Seconds that one task takes on each core."""
+        """Seconds of one task on one core."""
         return self.cores / max(self.now(now), 1e-9)
 
     def left(self, now: float) -> float:
-        """Seconds until they have nothing to do."""
+        """Seconds until it is idle."""
         if not self.queue:
             return 0.0
         return max(sum(self.queue) / max(self.now(now), 1e-9) - (now - self.since), 0.0)
 
     def next(self, free: int, others: Sequence[Pace], now: float, most: int) -> int:
-        """How many of the ``free`` tasks they get now: at most ``most``, and none where the
-        others would sooner have done them."""
+        """How many of the ``free`` tasks it gets now: at most ``most``, and none if the other
+        processes would finish them sooner."""
         if len(self.queue) > 1 or not free:
             return 0
         if self.rate is None:
@@ -117,8 +117,8 @@ class Pace:
         rate = self.now(now)
         total = rate + sum(other.now(now) for other in measured)
         remaining = free / max(total, 1e-9)
-        # A span that waits behind another hides the way to the node and back; near the end it
-        # would only wait.
+        # A span that waits behind another hides the latency of the network; near the end it would
+        # only wait.
         if self.queue and remaining < _TARGET:
             return 0
         if not self.queue and self.wave(now) > _done_by(free, measured, now):
@@ -132,7 +132,7 @@ class Pace:
 
 
 def _done_by(free: int, others: Sequence[Pace], now: float) -> float:
-    """Seconds until the others would have done what is free beside what they have."""
+    """Seconds until the other processes would have done the free tasks and their own."""
     if not others:
         return math.inf
     soonest = min(other.left(now) + other.wave(now) for other in others)
@@ -141,8 +141,7 @@ def _done_by(free: int, others: Sequence[Pace], now: float) -> float:
 
 
 def latest(paces: Sequence[Pace], now: float) -> Optional[Pace]:
-    """Where nothing is free and somebody has nothing to do: who should give back what waits
-    behind what they do."""
+    """If no task is free and a process is idle: which process should return a waiting span."""
     if all(pace.queue for pace in paces):
         return None
     late = [pace for pace in paces if len(pace.queue) > 1]

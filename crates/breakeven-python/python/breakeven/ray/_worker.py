@@ -1,4 +1,4 @@
-"""A worker of Ray Data: decides for its batches between its cores and its node's GPUs."""
+"""A worker of Ray Data: distributes its batches over its cores and its node's GPUs."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from .._errors import DeviceError, TaskError
 from ._decider import recording
 from ._report import IDLE, Told
 
-#: Seconds between two times that a worker tells what it did.
+#: Seconds between two reports of a worker.
 TELL = 0.2
-#: Part of the time in which a worker may look at what it recorded.
+#: Largest fraction of the time that a worker spends on reading its recording.
 _RECORDING = 0.01
-#: Seconds that a GPU's process has to begin, where a batch would wait for it.
+#: Seconds that a GPU's process has to start while a batch would wait for it.
 _BEGINS = 10.0
-#: Parts of a batch that devices share: many enough for a split, few enough that a call of a
-#: function on columns is small beside its work.
+#: Pieces of a batch that devices share: enough for a split, few enough that the cost of a call is
+#: small compared with its work.
 _PIECES = 32
 
 
 @dataclass
 class Config:
-    """What is asked of the workers."""
+    """Settings of the workers."""
 
     #: Of one call of ``map_batches``.
     id: str
@@ -38,7 +38,7 @@ class Config:
     has_gpu: bool
     gpu_resource: str
     options: dict[str, Any]
-    #: The name of who is told: Ray loads a name sooner than an actor, with each task.
+    #: The name of the reporting actor: with each task, Ray loads a name faster than an actor.
     report: str
 
 
@@ -47,7 +47,7 @@ _lock = threading.Lock()
 
 
 def worker(config: Config) -> Worker:
-    """This process's: Ray loads the functions anew for each of its tasks."""
+    """Belongs to the process: Ray loads the functions anew for each of its tasks."""
     with _lock:
         if config.id not in _workers:
             _workers[config.id] = Worker(config)
@@ -55,7 +55,7 @@ def worker(config: Config) -> Worker:
 
 
 class Rows:
-    """A batch, or pieces of it that lie side by side, as the engine's tasks."""
+    """A batch, or adjacent pieces of it, as the engine's tasks."""
 
     def __init__(self, batch: Any, pieces: int, start: int, stop: int) -> None:
         self._batch, self._pieces, self._start, self._stop = batch, pieces, start, stop
@@ -75,7 +75,7 @@ class Rows:
         return sum(int(getattr(column, "nbytes", 0)) for column in columns)
 
     def batch(self) -> Any:
-        """The rows, as Ray gave them."""
+        """The rows, in Ray's format."""
         batch, rows = self._batch, rows_of(self._batch)
         if len(self) == self._pieces:
             return batch
@@ -93,7 +93,7 @@ def rows_of(batch: Any) -> int:
 
 
 class Part:
-    """What a function gave for some pieces of a batch."""
+    """The return value of a function for some pieces of a batch."""
 
     def __init__(self, pieces: int, outputs: list[Any]) -> None:
         self._pieces, self.outputs = pieces, outputs
@@ -107,7 +107,7 @@ def _join(parts: list[Part]) -> list[Any]:
 
 
 class Worker:
-    """Of a process, for all batches that it gets."""
+    """State of a process for all its batches."""
 
     def __init__(self, config: Config) -> None:
         cpu = config.cpu
@@ -139,16 +139,16 @@ class Worker:
             asked = self._report.gpus.remote(self._told.node, config.gpu_resource, self._lost)
             self._number, self._gpus = ray.get(asked)
         except RayError:
-            # The program ends; this batch may go on.
+            # The program ends; this batch may continue.
             self._gpus = []
         self._told.has_gpu = bool(self._gpus)
         self._ready = [gpu.ready.remote() for gpu in self._gpus]
         if self._ready and config.options.get("strategy", "auto") != "auto":
-            # It was asked for.
+            # The end was requested.
             ray.wait(self._ready, timeout=_BEGINS)
 
     def do(self, batch: Any) -> Iterator[Any]:
-        """What the functions give for a batch."""
+        """Return values of the functions for a batch."""
         if self._lost == self._number or time.time() - self._told.ended > IDLE / 2:
             self._ask()
         rows = rows_of(batch)
@@ -162,14 +162,14 @@ class Worker:
             asked = {**self._asked, "cpu": self._on_cpu, "gpu": gpu}
             result = _run._waited(whole, asked, False)
         except TaskError as error:
-            # As it is without breakeven.
+            # As without breakeven.
             raise error.__cause__ or error from None
         outputs: Union[Part, list[Any]] = result.outputs
         self._note(rows, result.execution_time, result, pieces)
         yield from outputs.outputs if isinstance(outputs, Part) else outputs
 
     def _alone(self, batch: Any, rows: int) -> Iterator[Any]:
-        """A batch for which there is nothing to decide: the function is called as Ray would."""
+        """A batch without a choice: the function is called as Ray would."""
         began = time.perf_counter()
         # In the profile as the engine's batches are.
         with profile(self._asked["operation"], device="cpu", size=rows, items=rows):
@@ -184,7 +184,7 @@ class Worker:
         return Part(len(rows), outputs)
 
     def _has_gpu(self) -> bool:
-        """Whether the process of a GPU has begun: others may have all GPUs for long."""
+        """Whether the process of a GPU has started: other programs may occupy all GPUs."""
         if self._ready and ray.wait(self._ready, num_returns=1, timeout=0)[0]:
             self._ready.clear()
         return not self._ready
@@ -201,7 +201,7 @@ class Worker:
             raise DeviceError("device_lost", f"the GPU's process: {error}") from None
 
     def _note(self, rows: int, seconds: float, result: Any = None, pieces: int = 1) -> None:
-        """Counts a batch; somebody will tell of it."""
+        """Counts a batch; it is reported later."""
         now = time.time()
         with self._lock:
             told = self._told
@@ -215,18 +215,18 @@ class Worker:
                 told.gpu_rows += round(rows * result.gpu_tasks / pieces)
                 self._describe(told, result, rows / pieces, now)
             if self._teller is None:
-                # Told within the batch's task, and so before Ray has the batch.
+                # Reported within the batch's task, and so before Ray has the batch.
                 self._report.expect.remote(self._config.id, self._process)
                 self._will_tell(TELL)
 
     def _describe(self, told: Told, result: Any, rows: float, now: float) -> None:
-        """Takes a tenth of a millisecond: not of every batch."""
+        """Takes a tenth of a millisecond, so not for every batch."""
         if now - self._described < TELL and not result.fallback_occurred:
             return
         self._described = now
         told.latest, told.explanation = result.to_dict(), result.explain()
         if result.fallback_occurred:
-            # The first has the cause; while a device is in quarantine, others say only that.
+            # The first error has the cause; during the quarantine later ones only refer to it.
             told.failed = told.failed or told.latest
             told.fallback_rows += round(rows * told.latest["fallback"]["tasks"])
 
@@ -236,7 +236,7 @@ class Worker:
         self._teller.start()
 
     def _tell(self) -> None:
-        """What was counted at once, what was recorded as soon as that may be asked."""
+        """Counts are reported at once, the recording as often as allowed."""
         with self._tells:
             now = time.time()
             with self._lock:
