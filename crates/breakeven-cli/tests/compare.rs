@@ -205,7 +205,7 @@ fn budgets_are_held_with_and_without_a_gate() {
     with(&budget("blend", "max = \"2 ms\""), "").quietly(0);
     let idle = with(&budget("nope", "max = \"2 ms\""), "").quietly(2);
     assert_eq!(
-        idle.lines_with("\"nope\" applies to nothing").len(),
+        idle.lines_with("\"nope\" applies to no operation").len(),
         1,
         "{idle:#?}"
     );

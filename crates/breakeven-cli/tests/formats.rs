@@ -162,7 +162,7 @@ fn a_budget_that_holds_nothing_never_passes() {
     };
     let wrong = with("cpu", "nope");
     assert_eq!(wrong.code, Some(2), "{wrong:#?}");
-    let lines = wrong.lines_with("\"nope\" on \"cpu\" applies to nothing");
+    let lines = wrong.lines_with("\"nope\" on \"cpu\" applies to no operation");
     assert_eq!((lines.len(), &*wrong.stderr), (1, ""), "{wrong:#?}");
     let failed = with("vulkan:llvmpipe", "matrix_multiply");
     assert_eq!(failed.code, Some(1), "{failed:#?}");

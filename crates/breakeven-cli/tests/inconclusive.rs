@@ -38,9 +38,9 @@ fn what_many_operations_lack_is_said_once() {
     h on cpu     100 ns   100 ns   0.0 %  2 → 2
 
     Warnings
-    only 2 runs on the baseline and the current side of a on cpu; b on cpu; c on
-      cpu and 5 more: how much runs differ is not known; make 5 runs, or give
-      earlier profiles as the history
+    too few runs to estimate the noise: 2 runs on the baseline and the current
+      side of a on cpu; b on cpu; c on cpu and 5 more; make 5 runs, or give earlier
+      profiles as the history
 
     Not passed
     8 operations: inconclusive; about 5 runs per side would be needed

@@ -6,7 +6,7 @@ use crate::command::line;
 
 #[test]
 fn a_command_that_is_left_out_says_how_it_is_installed() {
-    assert_snapshot!(line("plan --tasks 9 --task-time 1ms").run().refusal(), @"error: this build holds the judge alone, without `breakeven plan` and the other commands that measure or run; `cargo install breakeven-cli` installs all commands, with the code for GPUs; `cargo install breakeven-cli --no-default-features --features engine` installs all, without that code");
+    assert_snapshot!(line("plan --tasks 9 --task-time 1ms").run().refusal(), @"error: this build only judges; it has neither `breakeven plan` nor the other commands that measure or run; `cargo install breakeven-cli` installs all commands, with the code for GPUs; `cargo install breakeven-cli --no-default-features --features engine` installs all, without that code");
     let refused = line("help plan").run().refusal();
     assert!(refused.contains("`breakeven plan`"), "{refused}");
     let refused = line("plam").run().refusal();
@@ -23,9 +23,9 @@ fn the_help_lists_what_there_is() {
 
     Commands:
       show     Print the tables of a profile file
-      compare  Compare two profiles: what became slower, what faster, what is inconclusive
+      compare  Compare two profiles: what became slower or faster, and what is inconclusive
       convert  Convert between profiles and the files of other benchmarks and profilers
-      history  Keep profiles over time, and find what changed when
+      history  Keep profiles over time, and find what changed and when
       report   Write a profile as one self-contained HTML page, for a browser
       advise   Advise what to change first, and estimate what it saves
       help     Print this message or the help of the given subcommand(s)

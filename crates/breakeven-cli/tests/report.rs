@@ -174,7 +174,7 @@ fn budgets_are_held() {
     assert_eq!(idle.code, Some(2));
     assert!(
         idle.stderr
-            .contains("applies to nothing: there is no such operation"),
+            .contains("applies to no operation: there is no such operation"),
         "{}",
         idle.stderr
     );

@@ -63,7 +63,11 @@ impl Noise {
     }
 }
 
-const CAUSES: [&str; 3] = ["the first call of", "times fall", "whole runs differ"];
+const CAUSES: [&str; 3] = [
+    "the first call of",
+    "times fall",
+    "runs differ from one another",
+];
 
 /// By cause, the fraction of operations that it is named for.
 fn blamed(profile: &Profile) -> [f64; 3] {

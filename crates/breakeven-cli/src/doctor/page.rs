@@ -169,8 +169,8 @@ fn noise(diagnosis: &Diagnosis, page: &mut Page) {
     });
     page.aside(format!(
         "Standard deviations; p99 over the median; in parentheses at 90 %. With this many runs \
-         per side, an unchanged operation is reported as NO_CHANGE 80 % of the time, and a \
-         change from the last column on is reported as often. memory: {} are read.",
+         per side, an unchanged operation is reported as NO_CHANGE 80 % of the time. The last \
+         column is the smallest change that is then reported 80 % of the time. memory: {} are read.",
         unit::bytes(diagnosis.working_set_bytes)
     ));
 }

@@ -132,7 +132,7 @@ fn what_is_no_answer_is_left_out_with_the_reason() {
     let said = sends(json(&newer));
     assert_eq!(
         said,
-        "it has version 7 of the figures, this is 1: use its breakeven"
+        "it sends version 7 of the figures, and this build reads 1: use the program's version of breakeven"
     );
     // More than is read, and without an end.
     let mut made = Made::new();

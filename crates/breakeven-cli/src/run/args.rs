@@ -19,7 +19,7 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<OsString>,
 
-    /// The command of a job on the CPU; no shell runs it unless the command names one
+    /// The command of a job on the CPU; a shell runs it only if it uses shell syntax
     #[arg(long, value_name = "CMD")]
     pub(crate) cpu: OsString,
 

@@ -99,7 +99,8 @@ impl Start {
 }
 
 impl Process {
-    /// Starts it. Its stdout is kept or discarded; its stderr is kept.
+    /// Starts it. With `keeps` its output is kept; otherwise stdout is discarded and stderr
+    /// inherited.
     ///
     /// # Errors
     ///

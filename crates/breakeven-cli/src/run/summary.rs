@@ -90,7 +90,7 @@ impl Summary {
         if self.failed_before > 0 {
             let failed = jobs(self.failed_before);
             lines.push(format!(
-                "{failed} of them failed in that run: --resume-failed repeats them"
+                "{failed} failed in that run: --resume-failed repeats failed jobs"
             ));
         }
         if self.unmatched > 0 {

@@ -79,7 +79,7 @@ fn the_budget_ends_a_command_that_runs_with_what_it_started() {
         "{ended:#?}"
     );
     assert!(
-        ended.stdout.contains("not each side ended once"),
+        ended.stdout.contains("a side has not ended once"),
         "{ended:#?}"
     );
     super::run::wait_until("the end of all", || {

@@ -52,7 +52,8 @@ fn summaries() {
     );
     assert_snapshot!(summary(&benchmark(quick)), @r"
     No advice: 8 rules examined 1 operation, and none applied.
-    The samples are iterations of a benchmark: fractions are of the measured time, and batching or caching the iterations is not advised.
+    The samples are iterations of a benchmark: fractions are of the measured time,
+    and batching or caching the iterations is not advised.
     ");
     let unmarked = profile(vec![operation("f", "cpu", vec![1_000.0; 300])]);
     assert_snapshot!(summary(&unmarked), @r"

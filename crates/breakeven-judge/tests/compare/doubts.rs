@@ -341,5 +341,5 @@ fn a_software_gpu_is_said_to_be_one() {
     let found = compared(&one, &one, &Options::default());
     assert_eq!(found.operations[0].name(), "f on vulkan:0 (software)");
     let warning = found.warnings[0].to_string();
-    assert!(warning.contains("f on vulkan:0 (software):"), "{warning}");
+    assert!(warning.contains("f on vulkan:0 (software);"), "{warning}");
 }

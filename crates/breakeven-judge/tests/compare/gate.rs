@@ -255,7 +255,7 @@ fn budgets() {
     assert_eq!(idle, alone);
     assert_eq!(
         texts(&idle),
-        ["the limit of \"nope\" applies to nothing: there is no such operation"]
+        ["the limit of \"nope\" applies to no operation: there is no such operation"]
     );
     let (idle, _) = with(
         "[[budget]]\noperation = \"f\"\nmax = \"2 ms\"\n",
@@ -266,7 +266,7 @@ fn budgets() {
         texts(&idle),
         [
             "f on cpu: failed",
-            "the limit of \"f\" applies to nothing: the operation failed"
+            "the limit of \"f\" applies to no operation: the operation failed"
         ]
     );
 }

@@ -111,8 +111,8 @@ fn heat() {
 fn limited_clocks() {
     let hot = limited(62, &[("thermal", 20), ("power", 50)]);
     assert_snapshot!(warned(&limited(3, &[]), &hot), @r"
-    the clocks of cpu were limited in 62.0 % of the readings on the current side (power, thermal), and in 3.0 % on the baseline: differences may be theirs
-    the clocks of cpu were limited in 62.0 % of the readings on the baseline (power, thermal), and in 3.0 % on the current side: differences may be theirs
+    the clocks of cpu were throttled in 62.0 % of the readings on the current side (power, thermal), and in 3.0 % on the baseline: differences may be theirs
+    the clocks of cpu were throttled in 62.0 % of the readings on the baseline (power, thermal), and in 3.0 % on the current side: differences may be theirs
     ");
     silent(&limited(3, &[]), &limited(12, &[]));
     silent(&limited(90, &[]), &limited(95, &[]));

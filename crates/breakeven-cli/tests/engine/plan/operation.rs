@@ -172,9 +172,9 @@ fn a_forgotten_operation_is_unknown() {
     };
     assert_eq!(
         forget().stdout,
-        "what was measured of \"blur\" is forgotten\n"
+        "the measurements of \"blur\" are deleted\n"
     );
-    assert_eq!(forget().stdout, "nothing was known of \"blur\"\n");
+    assert_eq!(forget().stdout, "there are no measurements of \"blur\"\n");
     let args = "--tasks 300 --operation blur --format json";
     let plan = plan(directory.path(), args).run().quietly(0).json();
     assert_eq!(plan["notes"][0], "nothing was measured of \"blur\" here");

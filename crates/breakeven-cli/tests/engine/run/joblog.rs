@@ -53,7 +53,7 @@ fn resume_leaves_out_what_has_ended() {
         (Some(1), "5\n6\n"),
         "{ended:#?}"
     );
-    let left_out = "4 jobs of an earlier run skipped\n1 job of them failed there: --resume-failed";
+    let left_out = "4 jobs of an earlier run skipped\n1 job failed in that run: --resume-failed";
     assert!(ended.stderr.contains(left_out), "{ended:#?}");
     fs::write(directory.path().join("good"), "").unwrap();
     let ended = with_log(CPU, &log, &["--resume-failed", "--keep-order"], 6);

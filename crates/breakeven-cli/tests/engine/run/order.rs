@@ -87,7 +87,12 @@ fn retries_run_a_failed_command_again() {
     );
     let ended = run(&cpu, ["--retries", "2", "3"]).run();
     assert_eq!(ended.code, Some(0), "{ended:#?}");
-    assert!(ended.stderr.contains("run again, 2 times"), "{ended:#?}");
+    assert!(
+        ended
+            .stderr
+            .contains("failed commands were retried 2 times"),
+        "{ended:#?}"
+    );
     assert_eq!(super::lines(&counter).len(), 3);
     let ended = run("false", ["--retries", "2", "3"]).run();
     assert_eq!(ended.code, Some(1), "{ended:#?}");
@@ -140,7 +145,7 @@ fn an_output_that_takes_nothing_ends_the_run() {
     let ended = command.run();
     assert_eq!(ended.code, Some(1), "{ended:#?}");
     assert!(
-        ended.stderr.contains("cannot write what jobs print"),
+        ended.stderr.contains("cannot write the output of jobs"),
         "{ended:#?}"
     );
 }

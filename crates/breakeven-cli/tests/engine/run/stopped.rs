@@ -200,7 +200,7 @@ fn what_was_held_back_is_printed_in_its_place_or_the_run_is_refused() {
     assert!(ended(child).stderr.contains("the output of 2 jobs is kept"));
     let said = begun(&["b", "a"]).run().refusal();
     assert!(
-        said.contains("keeps outputs of jobs that have other places now, as input 1"),
+        said.contains("has the output of input 1, whose position has changed"),
         "{said}"
     );
     let child = begun(&["new", "a", "b"]).command.spawn().unwrap();

@@ -103,7 +103,7 @@ fn the_joblog_of_an_earlier_run_is_not_overwritten() {
     assert_eq!(again().code, Some(0));
     let before = fs::read(&log).unwrap();
     let said = again().refusal();
-    assert!(said.contains("--resume goes on from it"), "{said}");
+    assert!(said.contains("--resume continues it"), "{said}");
     assert_eq!(fs::read(&log).unwrap(), before);
 }
 
