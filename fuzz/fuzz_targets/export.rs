@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let _ = overview(&profile, &Limits::default());
     let mut trace = Vec::new();
-    if expected(chrome::write(&profile, &[], &mut trace)) {
+    if expected(chrome::write(&profile, &mut trace)) {
         serde_json::from_slice::<IgnoredAny>(&trace).expect("JSON");
     }
     let mut sheet = Vec::new();

@@ -41,6 +41,19 @@ pub(crate) fn read<T: DeserializeOwned>(source: Source) -> Result<T, FileError> 
         places.for_each(|place| mended.add(what, place.as_bytes(), position, b""));
         return Ok(value);
     }
+    let (mut reason, mut end) = (reason, end);
+    for _ in 0..MOST_REMOVED {
+        let Some(shorter) = without_entry(&text, end) else {
+            break;
+        };
+        let position = [reason.line(), reason.column()].map(Option::unwrap_or_default);
+        mended.add("no valid JSON and left out", b"an entry", position, b"");
+        text = shorter;
+        (reason, end) = match parsed(&text, &mended) {
+            Ok(value) => return Ok(value),
+            Err(reason) => reason,
+        };
+    }
     match closed(&text[..end]).and_then(|text| parsed(&text, &mended).ok()) {
         Some(value) => {
             mended.stop(reason);
@@ -77,6 +90,51 @@ fn parsed<T: DeserializeOwned>(text: &[u8], mended: &Mended) -> Result<T, (FileE
             end.min(text.len()),
         )
     })
+}
+
+/// Entries that are left out of one file, each for a parse of all of it.
+const MOST_REMOVED: usize = 32;
+
+/// The document without the entry whose JSON is wrong at `at`: from the innermost object of a
+/// list that is open there to the next object of that list, or to the list's end.
+fn without_entry(text: &[u8], at: usize) -> Option<Vec<u8>> {
+    let mut open = Vec::new();
+    let (mut in_text, mut escaped) = (false, false);
+    for (place, byte) in text[..at].iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_text,
+            b'"' => in_text = !in_text,
+            _ if in_text => {}
+            b'[' | b'{' => open.push(place),
+            b']' | b'}' => _ = open.pop(),
+            _ => {}
+        }
+    }
+    let is_entry = |pair: &&[usize]| (text[pair[0]], text[pair[1]]) == (b'[', b'{');
+    let entry = open.windows(2).rev().find(is_entry)?[1];
+    let solid = |from: usize| {
+        let rest = text[from..].iter();
+        let place = rest.clone().position(|byte| !byte.is_ascii_whitespace())?;
+        Some((from + place, text[from + place]))
+    };
+    let ends = (at..text.len()).filter(|place| text[*place] == b'}');
+    let (next, is_last) = ends.into_iter().find_map(|end| match solid(end + 1)? {
+        (comma, b',') => match solid(comma + 1)? {
+            (next, b'{') => Some((next, false)),
+            _ => None,
+        },
+        (list_end, b']') => Some((list_end, true)),
+        _ => None,
+    })?;
+    let mut shorter = text[..entry].to_vec();
+    if is_last {
+        let is_between = |byte: &u8| byte.is_ascii_whitespace() || *byte == b',';
+        shorter
+            .truncate(shorter.len() - shorter.iter().rev().take_while(|b| is_between(b)).count());
+    }
+    shorter.extend(&text[next..]);
+    Some(shorter)
 }
 
 /// The beginning of a document without the entry in which it ends, closed: of the outermost

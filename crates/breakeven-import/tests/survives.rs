@@ -675,3 +675,31 @@ fn stacks_are_recognised_behind_a_bad_line() {
         );
     }
 }
+
+/// In the first entry a fault lost the file, in a later one all that followed.
+#[test]
+fn an_entry_of_a_benchmark_file_that_is_no_json_costs_no_other() {
+    let entry = |name: &str| format!(r#"{{"command": "{name}", "times": [1.0, 1.1]}}"#);
+    let wrong = [
+        r#"{"command": "x" "times": [1.0]}"#,
+        r#"{"command": "x", "times": [1.0 2.0]}"#,
+        r#"{"command": x, "times": [1.0]}"#,
+        r#"{"command": "x", "times": [1.0}"#,
+    ];
+    for wrong in wrong {
+        for place in 0..3 {
+            let mut entries = vec![entry("a"), entry("b")];
+            entries.insert(place, wrong.to_owned());
+            let imported = read_bytes(format!("{{\"results\": [{}]}}", entries.join(", ")));
+            let operations = imported.profile.operations.iter();
+            let names: Vec<&str> = operations.map(|each| each.name.as_str()).collect();
+            assert_eq!(
+                names,
+                ["a", "b"],
+                "{wrong} at {place}: {:?}",
+                imported.notes
+            );
+            assert!(!imported.notes.is_empty() && !imported.profile.interrupted);
+        }
+    }
+}
