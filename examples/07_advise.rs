@@ -7,14 +7,19 @@ use breakeven_judge::advise::{ProfilerOptimizer, Rule};
 use breakeven_judge::compare::{Metric, Options, compare};
 use breakeven_profile::profile::{Operation, Peak, Profile, RecorderCost, Run};
 
+/// Runs of the program.
+const RUNS: u32 = 5;
+
 /// A program's profile: five runs, in each as many calls of `blur` on a GPU that
 /// takes 20 µs to launch, and one of `load` on the CPU.
 fn profile(calls: usize, blur_ns: f64) -> Profile {
     let operation = |name: &str, device: &str, calls: usize, ns: f64| {
         let mut operation = Operation::new(name, device);
-        operation.runs = (0..5)
+        operation.runs = (0..RUNS)
             .map(|run| Run {
                 samples_ns: vec![ns + ns / 200.0 * f64::from(run); calls],
+                // A recorder took them.
+                nested_calls: Some(0),
                 ..Run::default()
             })
             .collect();
@@ -57,7 +62,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .judged
         .baseline_value
         .zip(blur.judged.current_value)
-        .map(|(before, after)| (before - after) / 1e6)
+        .map(|(before, after)| f64::from(RUNS) * (before - after))
         .ok_or("it is on both sides")?;
     let predicted_ms = predicted.ok_or("the launch was measured")?;
     println!("predicted {predicted_ms:.2} ms, saved {saved_ms:.2} ms");

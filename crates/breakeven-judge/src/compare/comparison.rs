@@ -1,14 +1,16 @@
-//! The result of a comparison: plain data and look-ups.
+//! What comes out of a comparison: plain data and look-ups.
+
+use std::fmt;
 
 use breakeven_profile::profile::OperationKey;
-use serde::Serialize;
+use breakeven_profile::stats::median;
+use breakeven_stats::LogRatioMethod;
+use serde::{Deserialize, Serialize};
 
 use super::budgets::{HeldBudget, IdleBudget};
-use super::change::{Change, ChangeType};
-use super::method::Method;
 use super::metric::Metric;
-use super::shift::CommonShift;
-use super::warning::Warning;
+use super::options::Threshold;
+use super::warnings::{FEWEST_TOGETHER, Warning};
 
 /// All operations of two sides, compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -200,5 +202,232 @@ impl ProfilerComparison {
             kinds.then(b.judged.distance().total_cmp(&a.judged.distance()))
         });
         all
+    }
+}
+
+/// The verdict on one operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ChangeType {
+    /// Worse: significant after correction, and at least by the threshold.
+    Regression,
+    /// Better: significant after correction, and at least by the threshold.
+    Improvement,
+    /// Not decided: more runs are needed.
+    Inconclusive,
+    /// On the current side only.
+    New,
+    /// In the baseline only.
+    Removed,
+    /// The complete interval lies inside the threshold, both ways.
+    NoChange,
+}
+
+impl fmt::Display for ChangeType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+/// How one metric changed. A figure that a side lacks or that was not tested is `None`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[must_use]
+pub struct Change {
+    /// The metric that was judged.
+    pub metric: Metric,
+    /// The baseline: geometric mean over the runs without outliers, in the metric's unit (ms,
+    /// bytes, J, calls, per second).
+    pub baseline_value: Option<f64>,
+    /// The current side, as measured.
+    pub current_value: Option<f64>,
+    /// Ratio current / baseline; relative to the common shift if requested.
+    pub ratio: Option<f64>,
+    /// Interval of the ratio at confidence level 1 − alpha, not corrected; `None` too if all runs
+    /// are equal.
+    pub interval: Option<[f64; 2]>,
+    /// Two-sided p-value of "the ratio is 1".
+    pub p_value: Option<f64>,
+    /// The p-value corrected for the number of operations.
+    pub adjusted_p_value: Option<f64>,
+    /// True if the difference is significant after correction, however small. False if nothing was
+    /// tested.
+    pub is_significant: bool,
+    /// Relative standard deviation between runs that the test used.
+    pub noise: Option<f64>,
+    /// Standardised effect: ln(ratio) over the noise (Cohen's d of the logarithms).
+    pub effect: Option<f64>,
+    /// Runs per side that would decide an inconclusive operation with probability 80 %, if the
+    /// estimate and the noise stay as they are.
+    pub runs_needed: Option<u64>,
+    /// How it was judged, or why it was not.
+    pub method: Method,
+    /// The threshold that applied, a fraction: the comparison's, or the operation's own limit.
+    pub threshold: f64,
+    /// The verdict.
+    pub change_type: ChangeType,
+}
+
+impl Change {
+    pub(super) fn untested(metric: Metric, threshold: f64) -> Self {
+        Self {
+            metric,
+            baseline_value: None,
+            current_value: None,
+            ratio: None,
+            interval: None,
+            p_value: None,
+            adjusted_p_value: None,
+            is_significant: false,
+            noise: None,
+            effect: None,
+            runs_needed: None,
+            method: Method::NotTested(NotTested::OneSide),
+            threshold,
+            change_type: ChangeType::Inconclusive,
+        }
+    }
+
+    /// Ratio current / baseline, if neither is zero.
+    pub(super) fn ratio_of_values(&self) -> Option<f64> {
+        let ratio = self.current_value? / self.baseline_value?;
+        (ratio.is_finite() && ratio > 0.0).then_some(ratio)
+    }
+
+    /// Distance from no change, in log space; infinite if one side is zero.
+    pub(super) fn distance(&self) -> f64 {
+        match (self.ratio, self.baseline_value, self.current_value) {
+            (Some(ratio), ..) => ratio.ln().abs(),
+            (None, Some(a), Some(b)) if a != b => f64::INFINITY,
+            _ => 0.0,
+        }
+    }
+
+    /// True if the change reaches the threshold in either direction.
+    pub fn is_beyond(&self) -> bool {
+        self.distance() >= self.threshold.ln_1p() - super::verdict::ROUNDING
+    }
+}
+
+/// How an operation was judged.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// A test over runs; the verdict uses its corrected p-value and its interval.
+    Test(LogRatioMethod),
+    /// A count that is equal in every run of each side has no noise: the threshold alone decides.
+    SameInEveryRun,
+    /// The threshold alone, as requested.
+    PlainThreshold,
+    /// There is no verdict.
+    NotTested(NotTested),
+}
+
+/// Why an operation has no verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum NotTested {
+    /// It is on one side only.
+    #[error("on one side only")]
+    OneSide,
+    /// Fewer than four runs on a side, and no known noise: how much runs differ is unknown.
+    #[error("fewer than four runs on a side: too few to estimate how much runs differ")]
+    FewRuns,
+    /// A run has a time of zero, below the clock's resolution: no ratio exists.
+    #[error("a run has a time of 0 ns, below the clock's resolution: measure more work in a call")]
+    ZeroTime,
+    /// It is mostly the recorder's overhead, on both sides.
+    #[error("mostly the recorder's overhead")]
+    MostlyRecording,
+    /// It failed on a side, or has no samples there.
+    #[error("failed, or without samples, on a side")]
+    Failed,
+    /// A side lacks the metric's figure, has it in another unit, or it is negative.
+    #[error("a side lacks the figure, has it in another unit, or below zero")]
+    NoValue,
+    /// Neither side has the metric's figure.
+    #[error("neither side has the figure")]
+    NoValues,
+    /// Different counters measured the energy of some runs.
+    #[error(
+        "different counters measured the energy of some runs: measure both sides on the same \
+         machine, with the same rights"
+    )]
+    OtherCounters,
+    /// The values of a count differ between runs and some are zero: no ratio.
+    #[error("zero in some runs and not in others")]
+    ZeroAmongValues,
+}
+
+impl NotTested {
+    /// True if it says nothing against the operation, which is then excluded from the overall
+    /// verdict instead of making that inconclusive.
+    pub fn is_left_out(self) -> bool {
+        matches!(self, Self::MostlyRecording | Self::NoValues)
+    }
+
+    /// True if there are no values on both sides.
+    pub(super) fn is_without_values(self) -> bool {
+        matches!(
+            self,
+            Self::OneSide | Self::NoValue | Self::NoValues | Self::ZeroTime
+        )
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Test(LogRatioMethod::Welch { .. }) => f.write_str("t-test over runs"),
+            Self::Test(LogRatioMethod::Shared { .. }) => {
+                f.write_str("t-test over runs, noise learned from all operations and the history")
+            }
+            Self::Test(LogRatioMethod::Permutation) => f.write_str("permutation test over runs"),
+            Self::SameInEveryRun => f.write_str("the same in every run: threshold alone"),
+            Self::PlainThreshold => f.write_str("threshold alone, as requested"),
+            Self::NotTested(why) => why.fmt(f),
+        }
+    }
+}
+
+/// Fraction of the operations that must have moved together.
+const NEARLY_ALL: f64 = 0.8;
+
+/// Nearly all operations became slower, or faster, by about the same factor. A change of the
+/// program seldom does that: the machine, its clock, the toolchain or a setting does.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CommonShift {
+    /// Ratio current / baseline: the median over the operations.
+    pub ratio: f64,
+    /// Operations that moved in the same direction, by at least half as much.
+    pub operations: usize,
+    /// Operations with a value on both sides.
+    pub of: usize,
+}
+
+impl CommonShift {
+    /// The shift, if it is half the threshold or more.
+    pub(super) fn of(changes: &[Change], threshold: Threshold) -> Option<Self> {
+        if changes.iter().any(|change| change.metric.is_count()) {
+            return None;
+        }
+        let tested = changes.iter().filter(|change| change.p_value.is_some());
+        let logs: Vec<f64> = tested
+            .filter_map(|change| change.ratio)
+            .map(f64::ln)
+            .collect();
+        let middle = median(&logs)
+            .ok()
+            .filter(|_| logs.len() >= FEWEST_TOGETHER)?;
+        let moved = logs
+            .iter()
+            .filter(|log| **log * middle.signum() >= middle.abs() / 2.0);
+        let shift = Self {
+            ratio: middle.exp(),
+            operations: moved.count(),
+            of: logs.len(),
+        };
+        let is_common = shift.operations as f64 >= NEARLY_ALL * shift.of as f64;
+        (is_common && middle.abs() >= threshold.as_fraction().ln_1p() / 2.0).then_some(shift)
     }
 }

@@ -31,44 +31,31 @@
 use std::slice;
 
 use breakeven_profile::profile::Profile;
+use budgets::hold;
+pub use budgets::{HeldBudget, IdleBudget};
+pub use comparison::{
+    Change, ChangeType, CommonShift, ComparisonSummary, Method, NotTested, OperationComparison,
+    ProfilerComparison,
+};
+use judgement::judge;
+pub use metric::Metric;
+pub(crate) use options::FEWEST_RUNS;
+pub use options::{CompareError, Options, Side, Threshold};
+pub(crate) use page::runs_text;
+use sides::pairs;
+pub use verdict::{PlannedRuns, planned_runs};
+pub use warnings::Warning;
 
 mod budgets;
-mod change;
 mod comparison;
-mod doubts;
-mod environment;
-mod error;
 mod history;
 mod judgement;
-mod machine_load;
-mod method;
 mod metric;
 mod options;
 mod page;
-mod planned;
-mod row;
-mod shift;
 mod sides;
-mod text;
 mod verdict;
-mod warning;
-
-pub use budgets::{HeldBudget, IdleBudget};
-pub use change::{Change, ChangeType};
-pub use comparison::{ComparisonSummary, OperationComparison, ProfilerComparison};
-pub use error::CompareError;
-pub(crate) use judgement::FEWEST_RUNS;
-pub use method::{Method, NotTested};
-pub use metric::Metric;
-pub use options::{Options, Threshold};
-pub use planned::{PlannedRuns, planned_runs};
-pub use shift::CommonShift;
-pub(crate) use text::runs_text;
-pub use warning::{Side, Warning};
-
-use budgets::hold;
-use judgement::judge;
-use sides::pairs;
+mod warnings;
 
 /// Compares two profiles by time: an operation has changed from `threshold` on, with a
 /// false-positive rate of 5 % after Benjamini and Hochberg's correction.
@@ -107,9 +94,7 @@ pub fn compare(
     options.check()?;
     let pairs = pairs(baseline, current)?;
     let (operations, common_shift) = judge(&pairs, options)?;
-    let mut warnings = environment::warnings(baseline, current);
-    warnings.extend(doubts::not_in_turns(baseline, current));
-    warnings.extend(doubts::warnings(&pairs, options));
+    let mut warnings = warnings::of(&pairs, baseline, current, options);
     if options.relative_to_common_shift && common_shift.is_none() {
         let tested = operations.iter();
         let tested = tested.filter(|operation| operation.judged.p_value.is_some());

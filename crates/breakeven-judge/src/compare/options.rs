@@ -1,12 +1,36 @@
-//! Options of a comparison.
+//! Options of a comparison, its two sides, and why it could not be made.
 
+use std::fmt;
 use std::ops::RangeInclusive;
 
 use breakeven_profile::profile::Profile;
+use serde::{Deserialize, Serialize};
 
-use super::error::CompareError;
 use super::metric::Metric;
 use crate::budget::Limits;
+
+/// One of the two sides of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// The side that is compared against.
+    Baseline,
+    /// The side that is judged.
+    Current,
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Baseline => "baseline",
+            Self::Current => "current side",
+        })
+    }
+}
+
+/// Fewest runs per side for a verdict, unless the noise is known: on a machine with two states, two
+/// or three runs of a side are often all in the same state.
+pub(crate) const FEWEST_RUNS: usize = 4;
 
 /// The change from which an operation is better or worse. It has a unit, so that 5 and 0.05 are not
 /// confused; it is measured in log space, so that twice as slow and twice as fast are equally far.
@@ -119,5 +143,82 @@ impl Options {
             value: self.alpha,
             expected: "between 0 and 1, both excluded",
         })
+    }
+}
+
+/// Why no comparison was possible; a gate never passes on it.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompareError {
+    /// An option is not a number, or out of range.
+    #[error("{name} is {value}; it must be {expected}")]
+    Option {
+        /// The option.
+        name: &'static str,
+        /// The given value.
+        value: f64,
+        /// The allowed values.
+        expected: &'static str,
+    },
+    /// A side has no operations.
+    #[error("the {side} holds no operations; measure again, or name another file")]
+    Empty {
+        /// The side.
+        side: Side,
+    },
+    /// No operation is on both sides.
+    #[error(
+        "no operation is on both sides: the baseline has {baseline}, and the current side \
+         {current}; an operation is identified by name, device and size"
+    )]
+    NothingInCommon {
+        /// One operation of the baseline.
+        baseline: String,
+        /// One operation of the current side.
+        current: String,
+    },
+    /// No operation has the judged metric on both sides.
+    #[error(
+        "no operation has {metric} on both sides: {operation} lacks it {}; judge another metric, \
+         or measure with it recorded{}",
+        on(.sides), how(.metric)
+    )]
+    NothingToJudge {
+        /// The judged metric.
+        metric: Metric,
+        /// The first operation that is on both sides.
+        operation: String,
+        /// The sides on which that operation lacks the metric.
+        sides: Vec<Side>,
+    },
+    /// Every operation on both sides has a time of zero.
+    #[error(
+        "every operation on both sides has a run with a time of 0 ns, which is below the clock's \
+         resolution; measure more work in a call"
+    )]
+    ZeroTimes,
+}
+
+/// `in the baseline and on the current side`.
+fn on(sides: &[Side]) -> String {
+    let each = sides.iter().map(|side| match side {
+        Side::Baseline => "in the baseline",
+        Side::Current => "on the current side",
+    });
+    each.collect::<Vec<_>>().join(" and ")
+}
+
+/// The command that records the metric, if there is one.
+fn how(metric: &Metric) -> &'static str {
+    match metric {
+        Metric::Counter(..) => {
+            " (there are time, median, mean, p95, p99, total, memory, energy, calls, throughput, \
+             and the counters of the profiles)"
+        }
+        Metric::Calls | Metric::Total => {
+            " by the recorder: how often a benchmark tool repeats is its own choice"
+        }
+        Metric::Energy => " (`breakeven profile --energy` says what it needs)",
+        _ => "",
     }
 }

@@ -4,10 +4,8 @@ use std::collections::HashMap;
 
 use breakeven_profile::profile::{Counter, Operation, OperationKey, Profile, Run};
 
-use super::error::CompareError;
 use super::metric::Metric;
-use super::options::Options;
-use super::warning::Side;
+use super::options::{CompareError, Options, Side};
 
 /// One operation of one side, from all profiles that contain it.
 pub(super) struct Measured<'p> {
