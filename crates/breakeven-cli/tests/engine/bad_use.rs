@@ -142,7 +142,7 @@ fn a_list_of_devices() {
     );
     if let Some(gpu) = software_gpu() {
         let args = format!("profile --strategy gpu-only --device cpu,{gpu}");
-        assert!(refused(&args).contains("name GPUs alone"));
+        assert!(refused(&args).contains("name only GPUs"));
     }
 }
 

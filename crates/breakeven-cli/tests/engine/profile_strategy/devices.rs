@@ -80,7 +80,7 @@ fn auto_leaves_a_software_gpu_alone_unless_it_is_asked_for() {
     {
         return;
     }
-    let said = format!("Auto leaves {gpu} (software) alone; --device gpu");
+    let said = format!("Auto does not use {gpu} (software); --device gpu");
     assert_eq!(ended.lines_with(&said).len(), 1, "{ended:#?}");
 }
 
