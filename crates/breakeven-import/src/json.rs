@@ -98,28 +98,16 @@ const MOST_REMOVED: usize = 32;
 /// The document without the entry whose JSON is wrong at `at`: from the innermost object of a
 /// list that is open there to the next object of that list, or to the list's end.
 fn without_entry(text: &[u8], at: usize) -> Option<Vec<u8>> {
-    let mut open = Vec::new();
-    let (mut in_text, mut escaped) = (false, false);
-    for (place, byte) in text[..at].iter().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = in_text,
-            b'"' => in_text = !in_text,
-            _ if in_text => {}
-            b'[' | b'{' => open.push(place),
-            b']' | b'}' => _ = open.pop(),
-            _ => {}
-        }
-    }
-    let is_entry = |pair: &&[usize]| (text[pair[0]], text[pair[1]]) == (b'[', b'{');
-    let entry = open.windows(2).rev().find(is_entry)?[1];
+    let open = open_brackets(&text[..at]);
+    let is_entry = |pair: &&[Open]| (pair[0].end, pair[1].end) == (b']', b'}');
+    let entry = open.windows(2).rev().find(is_entry)?[1].at;
     let solid = |from: usize| {
         let rest = text[from..].iter();
         let place = rest.clone().position(|byte| !byte.is_ascii_whitespace())?;
         Some((from + place, text[from + place]))
     };
-    let ends = (at..text.len()).filter(|place| text[*place] == b'}');
-    let (next, is_last) = ends.into_iter().find_map(|end| match solid(end + 1)? {
+    let mut ends = (at..text.len()).filter(|place| text[*place] == b'}');
+    let (next, is_last) = ends.find_map(|end| match solid(end + 1)? {
         (comma, b',') => match solid(comma + 1)? {
             (next, b'{') => Some((next, false)),
             _ => None,
@@ -137,44 +125,63 @@ fn without_entry(text: &[u8], at: usize) -> Option<Vec<u8>> {
     Some(shorter)
 }
 
-/// The beginning of a document without the entry in which it ends, closed: of the outermost
-/// list that has a complete entry, all complete ones stay, or else those of the innermost
-/// object that is in no list.
-fn closed(beginning: &[u8]) -> Option<Vec<u8>> {
-    // The end of each open bracket, and that of the last complete entry inside it.
-    let mut open: Vec<(u8, Option<usize>)> = Vec::new();
+/// A bracket that is open.
+struct Open {
+    at: usize,
+    /// What closes it.
+    end: u8,
+    /// Where the last complete entry inside it ends.
+    complete: Option<usize>,
+}
+
+/// The brackets that are open at the end of the beginning of a document.
+fn open_brackets(beginning: &[u8]) -> Vec<Open> {
+    let mut open: Vec<Open> = Vec::new();
     let (mut in_text, mut escaped) = (false, false);
+    let opened = |at, end| Open {
+        at,
+        end,
+        complete: None,
+    };
     for (at, byte) in beginning.iter().enumerate() {
         match byte {
             _ if escaped => escaped = false,
             b'\\' => escaped = in_text,
             b'"' => in_text = !in_text,
             _ if in_text => {}
-            b'[' => open.push((b']', None)),
-            b'{' => open.push((b'}', None)),
+            b'[' => open.push(opened(at, b']')),
+            b'{' => open.push(opened(at, b'}')),
             b']' | b'}' => {
                 open.pop();
             }
             b',' => {
-                if let Some((_, complete)) = open.last_mut() {
-                    *complete = Some(at);
+                if let Some(around) = open.last_mut() {
+                    around.complete = Some(at);
                 }
             }
             _ => {}
         }
-        if let (b']' | b'}', false, Some((_, complete))) = (byte, in_text, open.last_mut()) {
-            *complete = Some(at + 1);
+        if let (b']' | b'}', false, Some(around)) = (byte, in_text, open.last_mut()) {
+            around.complete = Some(at + 1);
         }
     }
-    let first_list = open.iter().position(|(end, _)| *end == b']');
+    open
+}
+
+/// The beginning of a document without the entry in which it ends, closed: of the outermost
+/// list that has a complete entry, all complete ones stay, or else those of the innermost
+/// object that is in no list.
+fn closed(beginning: &[u8]) -> Option<Vec<u8>> {
+    let open = open_brackets(beginning);
+    let first_list = open.iter().position(|each| each.end == b']');
     let (around, lists) = open.split_at(first_list.unwrap_or(open.len()));
     let list = lists
         .iter()
-        .position(|(end, complete)| *end == b']' && complete.is_some());
-    let object = || around.iter().rposition(|(_, complete)| complete.is_some());
+        .position(|each| each.end == b']' && each.complete.is_some());
+    let object = || around.iter().rposition(|each| each.complete.is_some());
     let last = list.map(|at| around.len() + at).or_else(object)?;
-    let mut text = beginning[..open[last].1?].to_vec();
-    text.extend(open[..=last].iter().rev().map(|(end, _)| end));
+    let mut text = beginning[..open[last].complete?].to_vec();
+    text.extend(open[..=last].iter().rev().map(|each| each.end));
     Some(text)
 }
 

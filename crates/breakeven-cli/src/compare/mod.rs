@@ -13,7 +13,6 @@ use breakeven_profile::profile::Profile;
 
 use crate::compare::accept::Accepted;
 use crate::compare::args::{CompareArgs, CompareFormat, Output};
-use crate::compare::page as print;
 use crate::compare::page::{Report, Source};
 use crate::exit::Ending;
 use crate::input::{Input, behind, distinct};
@@ -73,7 +72,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
         true => args.format,
         false => CompareFormat::Table,
     };
-    unless_closed(print::write(&report, printed, out))?;
+    unless_closed(page::write(&report, printed, out))?;
     if let Some(accepted) = &accepted {
         accepted.replace(after, out)?;
         return Ok(Ending::Done);
@@ -127,7 +126,7 @@ fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
 fn write_file(report: &Report, format: CompareFormat, path: &Path) -> Result<()> {
     file::replace(path, |out| {
         let mut plain = anstream::StripStream::new(Vec::new());
-        print::write(report, format, &mut plain)?;
+        page::write(report, format, &mut plain)?;
         out.write_all(&plain.into_inner())
             .with_context(|| format!("{} cannot be written", path.display()))
     })

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use breakeven_judge::budget::Idle;
+use breakeven_judge::gate::Reason;
 use breakeven_judge::page::{Page, clean};
 use breakeven_judge::{Limits, Outcome, Overview, Standing, Thresholds, overview};
 use breakeven_profile::profile::Profile;
@@ -80,9 +81,27 @@ pub(crate) struct Report {
 impl Report {
     /// Judges a profile by the given limits.
     pub(crate) fn new(profile: Profile, limits: Option<Limits>) -> Self {
-        let budgets_given = limits.is_some();
-        let limits = limits.unwrap_or_default();
-        let unmatched = limits.unmatched(std::slice::from_ref(&profile));
+        let given = limits.is_some();
+        Self::judged(profile, limits.unwrap_or_default(), given)
+    }
+
+    /// Judges a profile of the suite: by the given limits, else by the suite's own, which apply to
+    /// the measured operations and never fail.
+    #[cfg(feature = "engine")]
+    pub(crate) fn of_the_suite(profile: Profile, limits: Option<Limits>) -> Self {
+        let given = limits.is_some();
+        let limits = limits.unwrap_or_else(|| budgets::of_the_suite(&profile));
+        Self {
+            has_targets: true,
+            ..Self::judged(profile, limits, given)
+        }
+    }
+
+    fn judged(profile: Profile, limits: Limits, budgets_given: bool) -> Self {
+        let unmatched = match budgets_given {
+            true => limits.unmatched(std::slice::from_ref(&profile)),
+            false => Vec::new(),
+        };
         let overview = overview(&profile, &limits);
         let mut held = overview.rows.iter().flat_map(|row| &row.budgets);
         let over = budgets_given && held.any(|held| held.standing == Standing::Over);
@@ -92,12 +111,9 @@ impl Report {
             true => Outcome::Failed,
             false => Outcome::Mismatched,
         };
-        let unmatched = unmatched.iter();
-        let unmatched = unmatched.map(|(scope, why)| {
-            format!(
-                "the limit of {scope} applies to no operation: \
-                {why}"
-            )
+        let unmatched = unmatched.into_iter().map(|(scope, why)| {
+            let budget = scope.to_string();
+            Reason::IdleBudget { budget, why }.to_string()
         });
         let unmatched = unmatched.collect();
         Self {
@@ -113,19 +129,6 @@ impl Report {
             notes: Vec::new(),
             remarks: Vec::new(),
         }
-    }
-
-    /// Judges a profile of the suite: by the given limits, else by the suite's own, which apply to
-    /// the measured operations and never fail.
-    #[cfg(feature = "engine")]
-    pub(crate) fn of_the_suite(profile: Profile, limits: Option<Limits>) -> Self {
-        let own = limits.is_none().then(|| budgets::of_the_suite(&profile));
-        let mut report = Self::new(profile, limits);
-        if let Some(own) = own {
-            report.overview = overview(&report.profile, &own);
-        }
-        report.has_targets = true;
-        report
     }
 
     /// The complete page.
