@@ -280,7 +280,7 @@ fn undecided_reason(each: &OperationComparison, policy: Policy) -> Option<Reason
         }),
         // A strict policy fails on it.
         ChangeType::NoChange | ChangeType::Improvement if !policy.strict => {
-            let mut worse = beside_worse(each).filter(|change| change.metric == Metric::Mean);
+            let mut worse = beside_worse(each).filter(|change| change.metric == Metric::MEAN);
             worse.next().map(|change| Reason::MeanAlone {
                 operation,
                 ratio: change.ratio,

@@ -13,7 +13,10 @@ use crate::budget::{Held, Limits};
 use crate::roofline::{Roofline, compute_ns};
 use crate::winner::{self, Winner};
 
+mod columns;
 mod page;
+
+pub use columns::{COLUMNS, Cell, Column, Line};
 
 /// The known phases of a call on a GPU or of an asynchronous call.
 const PHASES: [&str; 6] = [
@@ -98,7 +101,8 @@ pub struct Row {
     /// Why samples are missing.
     #[serde(skip_serializing)]
     pub failure: Option<Failure>,
-    /// What an executor decided and where the tasks ran, of a batch's operation.
+    /// What an executor decided and where the tasks ran, of a batch's operation; with the tasks
+    /// that its device and size imply.
     #[serde(skip_serializing)]
     pub executions: Option<Executions>,
 }
@@ -189,7 +193,8 @@ fn row(
         targets: summary.map(|summary| Targets::of(&summary, &limits.thresholds)),
         budgets: limits.hold(operation, mean_ns, memory_bytes.map(|bytes| bytes as f64)),
         failure: operation.failure.clone(),
-        executions: operation.executions.clone(),
+        executions: (operation.executions.as_ref())
+            .map(|executions| executions.complete(&operation.device, operation.size)),
         between_runs: Some(winner::run_medians(operation))
             .filter(|medians| medians.len() > 1)
             .and_then(|medians| Summary::of(&medians).ok()),

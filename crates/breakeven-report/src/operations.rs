@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use breakeven_judge::overview::{COLUMNS, Column};
 use breakeven_judge::page::{html, shown};
 use breakeven_judge::{OperationComparison, Row};
 use breakeven_profile::profile::{Operation, OperationKey};
-use breakeven_profile::{stats::Summary, unit};
+use breakeven_profile::unit;
 use serde::Serialize;
 
 use crate::Report;
@@ -17,60 +18,6 @@ use crate::part::{MOST_NAME, MOST_TEXT, Part};
 
 /// Most rows; the operations with the least time are omitted.
 const MOST_ROWS: usize = 5_000;
-
-/// A column of figures.
-struct Column {
-    /// The column's name in the page's address.
-    key: &'static str,
-    head: &'static str,
-    /// Explanation of the column.
-    about: &'static str,
-    value: fn(&Row) -> Option<f64>,
-    text: fn(f64) -> String,
-}
-
-fn figure(row: &Row, field: fn(&Summary) -> Option<f64>) -> Option<f64> {
-    row.summary.as_ref().and_then(field)
-}
-
-/// Only shown if there are samples.
-fn whole(row: &Row, value: f64) -> Option<f64> {
-    row.summary.is_some().then_some(value)
-}
-
-#[expect(
-    clippy::cast_sign_loss,
-    reason = "casts saturate; sizes are not negative"
-)]
-fn bytes(value: f64) -> String {
-    unit::bytes(value as u64)
-}
-
-#[rustfmt::skip]
-const COLUMNS: [Column; 22] = [
-    Column { key: "size", head: "size", about: "elements in one call's input", value: |row| row.size.map(|size| size as f64), text: unit::count },
-    Column { key: "runs", head: "runs", about: "processes that measured it", value: |row| whole(row, row.runs as f64), text: unit::count },
-    Column { key: "calls", head: "calls", about: "measured calls of all runs", value: |row| whole(row, row.calls as f64), text: unit::count },
-    Column { key: "total", head: "total", about: "time of all calls", value: |row| whole(row, row.total_ns), text: unit::time },
-    Column { key: "own", head: "own", about: "time of all calls without that of the operations inside", value: |row| whole(row, row.own_ns), text: unit::time },
-    Column { key: "share", head: "share", about: "fraction of the profile's time, of own times", value: |row| whole(row, row.share_of_total), text: unit::percent },
-    Column { key: "mean", head: "mean", about: "mean time of a call", value: |row| figure(row, |s| Some(s.mean)), text: unit::time },
-    Column { key: "dev", head: "± dev", about: "standard deviation of the calls", value: |row| figure(row, |s| s.deviation), text: unit::time },
-    Column { key: "min", head: "min", about: "shortest call", value: |row| figure(row, |s| Some(s.min)), text: unit::time },
-    Column { key: "median", head: "median", about: "median of the calls", value: |row| figure(row, |s| Some(s.median)), text: unit::time },
-    Column { key: "p95", head: "p95", about: "time that 95 % of the calls stay within", value: |row| figure(row, |s| Some(s.p95)), text: unit::time },
-    Column { key: "p99", head: "p99", about: "time that 99 % of the calls stay within", value: |row| figure(row, |s| Some(s.p99)), text: unit::time },
-    Column { key: "max", head: "max", about: "longest call", value: |row| figure(row, |s| Some(s.max)), text: unit::time },
-    Column { key: "cv", head: "CV", about: "standard deviation as a fraction of the mean", value: |row| figure(row, |s| s.cv), text: unit::percent },
-    Column { key: "rate", head: "call/s", about: "calls per second at the mean", value: |row| row.calls_per_s, text: unit::per_s },
-    Column { key: "memory", head: "memory", about: "memory that a call holds at its peak", value: |row| row.memory_bytes.map(|bytes| bytes as f64), text: bytes },
-    Column { key: "energy", head: "J/call", about: "energy of a call, idle power included", value: |row| row.joules_per_call, text: unit::joules },
-    Column { key: "gpu", head: "GPU use", about: "fraction of the GPU's units that a call keeps busy", value: |row| row.gpu_use, text: unit::percent },
-    Column { key: "bandwidth", head: "bandwidth", about: "bytes per second at the median", value: |row| row.roofline.bytes_per_s, text: unit::bytes_per_s },
-    Column { key: "bandwidth-share", head: "of peak", about: "bandwidth as a fraction of the device's measured peak", value: |row| row.roofline.bytes_share, text: unit::percent },
-    Column { key: "arithmetic", head: "arithmetic", about: "floating-point operations per second at the median", value: |row| row.roofline.flops_per_s, text: unit::flops_per_s },
-    Column { key: "arithmetic-share", head: "of peak", about: "arithmetic as a fraction of the device's measured peak", value: |row| row.roofline.flops_share, text: unit::percent },
-];
 
 /// The rows and columns for the script, as in the table.
 #[derive(Serialize)]
@@ -96,8 +43,8 @@ pub(crate) fn part(report: &Report<'_>) -> Part {
              and breakeven show has them."
         ));
     }
-    let columns = COLUMNS.iter();
-    let has_value = |column: &&Column| all.iter().any(|row| (column.value)(row).is_some());
+    let columns = COLUMNS.iter().filter(|column| !column.heading.is_empty());
+    let has_value = |column: &&Column| all.iter().any(|row| column.value(&row.line()).is_some());
     let columns: Vec<&Column> = columns.filter(has_value).collect();
     let verdicts: HashMap<OperationKey, &OperationComparison> = report
         .comparison
@@ -124,7 +71,9 @@ pub(crate) fn part(report: &Report<'_>) -> Part {
     for at in shown_rows {
         let row = &all[at];
         let verdict = verdicts.get(&key(row)).copied();
-        let mut values: Vec<Number> = columns.iter().map(|c| Number((c.value)(row))).collect();
+        let mut values: Vec<Number> = (columns.iter())
+            .map(|column| Number(column.value(&row.line())))
+            .collect();
         if !verdicts.is_empty() {
             values.push(Number(verdict.and_then(|verdict| verdict.judged.ratio)));
         }
@@ -178,13 +127,13 @@ fn head(columns: &[&Column], compared: bool) -> String {
     for column in columns {
         let Column {
             key,
-            head: name,
+            heading,
             about,
             ..
         } = column;
         let _ = write!(
             head,
-            "<th scope=\"col\" class=\"figure\" data-key=\"{key}\" title=\"{about}\">{name}</th>"
+            "<th scope=\"col\" class=\"figure\" data-key=\"{key}\" title=\"{about}\">{heading}</th>"
         );
     }
     if compared {
@@ -225,8 +174,7 @@ fn line(
         );
     }
     for column in columns {
-        let text = (column.value)(row).map_or_else(String::new, column.text);
-        let _ = write!(line, "<td>{text}</td>");
+        let _ = write!(line, "<td>{}</td>", column.text(&row.line()));
     }
     if let Some(verdict) = verdict {
         let text = verdict.map_or_else(String::new, |verdict| verdict.judged.change_text());

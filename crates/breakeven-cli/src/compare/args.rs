@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 
 use breakeven_judge::Threshold;
-use breakeven_judge::compare::Metric;
+use breakeven_judge::compare::{Known, METRICS, Metric};
 use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
@@ -54,9 +54,8 @@ pub(crate) struct CompareArgs {
     #[arg(long, conflicts_with = "gate")]
     pub(crate) accept: bool,
 
-    /// Metric to judge: time (or median), mean, p95, p99, total, memory, energy, calls,
-    /// throughput, or the name of a counter in the profiles
     #[arg(long, value_name = "NAME", default_value = "time", value_parser = metric)]
+    #[arg(help = metrics(", ", |_| String::new()), long_help = metrics("\n- ", about))]
     pub(crate) metric: Metric,
 
     /// Smallest change that makes an operation better or worse, as in 5% or 0.05
@@ -117,6 +116,22 @@ pub(crate) enum CompareFormat {
 pub(crate) struct Output {
     pub(crate) format: Option<CompareFormat>,
     pub(crate) path: PathBuf,
+}
+
+/// The metrics, from their table.
+fn metrics(between: &str, about: fn(&Known) -> String) -> String {
+    let each = METRICS.iter().map(|known| match known.names {
+        [name, other] => format!("{name} (or {other}){}", about(known)),
+        names => names.join(", ") + &about(known),
+    });
+    let other = "or the name of a counter in the profiles".to_owned();
+    let each: Vec<String> = each.chain([other]).collect();
+    let begin = between.trim_start_matches(',');
+    format!("Metric to judge:{begin}{}", each.join(between))
+}
+
+fn about(known: &Known) -> String {
+    format!(": {}", known.about)
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "clap calls it")]

@@ -205,12 +205,12 @@ pub(crate) fn runs_asked_for(pairs: usize) {
 /// Pairs that do not differ, by each metric.
 pub(crate) fn metrics(pool: &Pool, pairs: usize) {
     const METRICS: [Metric; 6] = [
-        Metric::Time,
-        Metric::Mean,
-        Metric::P95,
-        Metric::P99,
-        Metric::Total,
-        Metric::Throughput,
+        Metric::TIME,
+        Metric::MEAN,
+        Metric::from("p95"),
+        Metric::from("p99"),
+        Metric::from("total"),
+        Metric::from("throughput"),
     ];
     let count = |what: &str, pair: &mut dyn FnMut() -> (Vec<Operation>, Vec<Operation>)| {
         let (mut failed, mut beside) = ([0; METRICS.len()], 0);
@@ -233,7 +233,7 @@ pub(crate) fn metrics(pool: &Pool, pairs: usize) {
                 let [before, after] = sides;
                 let found = compared(before, after, &options);
                 *failed += usize::from(fails(&found));
-                if metric == Metric::Time {
+                if metric == Metric::TIME {
                     let worse = |each: &breakeven_judge::OperationComparison| {
                         let mut beside = each.changed_beside();
                         beside.any(|change| change.change_type == ChangeType::Regression)

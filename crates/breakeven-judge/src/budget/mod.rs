@@ -4,10 +4,10 @@
 use std::fmt;
 
 use breakeven_profile::profile::{Operation, Profile};
-use breakeven_profile::unit;
 use serde::{Deserialize, Serialize};
 
 use crate::bottleneck::Thresholds;
+use crate::page::figures::Unit;
 
 mod error;
 mod file;
@@ -35,14 +35,10 @@ impl fmt::Display for Limited {
 
 impl Limited {
     /// A value in its unit.
-    #[expect(
-        clippy::cast_sign_loss,
-        reason = "no memory is negative; casts saturate"
-    )]
     pub fn text(self, value: f64) -> String {
         match self {
-            Self::Mean => unit::time(value),
-            Self::Memory => unit::bytes(value as u64),
+            Self::Mean => Unit::Time.text(value),
+            Self::Memory => Unit::Bytes.text(value),
         }
     }
 }

@@ -91,13 +91,13 @@ impl OperationComparison {
 
     /// Changes of other metrics, by the threshold or more, that the judged metric does not show.
     pub fn changed_beside(&self) -> impl Iterator<Item = &Change> {
-        self.beside.iter().filter(|beside| match beside.metric {
-            Metric::Mean => {
-                let kind = beside.change_type;
-                let is_change = matches!(kind, ChangeType::Regression | ChangeType::Improvement);
-                is_change && kind != self.change_type
+        self.beside.iter().filter(|beside| {
+            if beside.metric != Metric::MEAN {
+                return beside.is_beyond();
             }
-            _ => beside.is_beyond(),
+            let kind = beside.change_type;
+            let is_change = matches!(kind, ChangeType::Regression | ChangeType::Improvement);
+            is_change && kind != self.change_type
         })
     }
 
@@ -159,7 +159,7 @@ impl ProfilerComparison {
             let beside = operation.changed_beside().next().is_some();
             summary.changed_beside_count += usize::from(beside);
             let mean = operation.changed_beside().any(|change| {
-                change.metric == Metric::Mean && change.change_type == ChangeType::Regression
+                change.metric == Metric::MEAN && change.change_type == ChangeType::Regression
             });
             let is_unchanged = operation.change_type == ChangeType::NoChange;
             summary.worse_mean_count += usize::from(mean && is_unchanged);

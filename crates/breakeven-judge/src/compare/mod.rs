@@ -38,7 +38,7 @@ pub use comparison::{
     ProfilerComparison,
 };
 use judgement::judge;
-pub use metric::Metric;
+pub use metric::{Known, METRICS, Metric};
 pub(crate) use options::FEWEST_RUNS;
 pub use options::{CompareError, Options, Side, Threshold};
 pub(crate) use page::runs_text;

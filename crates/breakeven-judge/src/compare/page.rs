@@ -9,7 +9,6 @@ use super::comparison::{
     Change, ChangeType, ComparisonSummary, Method, NotTested, OperationComparison,
     ProfilerComparison,
 };
-use super::metric::Metric;
 use super::warnings::Warning;
 use crate::budget::{Held, Standing};
 use crate::page::{Column, Page, Row, Table, Text, Tone, WIDTH};
@@ -183,27 +182,6 @@ fn tone(kind: ChangeType) -> Tone {
 
 /// Runs per side that are practical.
 const MOST_TO_MAKE: u64 = 100;
-
-impl Metric {
-    /// A value in the metric's unit: `1.24 ms`, `10 KiB`, `3.2 mJ`, `20`, `1 234 /s`.
-    pub fn text(&self, value: f64) -> String {
-        match self {
-            Self::Time | Self::Mean | Self::P95 | Self::P99 | Self::Total => {
-                unit::time(value * 1e6)
-            }
-            #[expect(
-                clippy::cast_sign_loss,
-                reason = "casts saturate; sizes are not negative"
-            )]
-            Self::Memory => unit::bytes(value.round() as u64),
-            Self::Energy => unit::joules(value),
-            Self::Calls => unit::count(value),
-            Self::Throughput => unit::per_s(value),
-            Self::Counter(_, counter) if counter.unit.is_empty() => unit::count(value),
-            Self::Counter(_, counter) => format!("{} {}", unit::count(value), counter.unit),
-        }
-    }
-}
 
 impl ProfilerComparison {
     /// The metric, threshold, and error rate of the verdicts, in one line.

@@ -93,7 +93,7 @@ fn a_reservoir_is_judged_by_what_it_kept() {
     let found = usual(&all, &recorded(profile([kept]))).unwrap();
     assert_eq!(verdicts(&found), [("f", ChangeType::NoChange)]);
     let mut beside = found.operations[0].beside.iter();
-    let calls = beside.find(|each| each.metric == Metric::Calls).unwrap();
+    let calls = beside.find(|each| each.metric == Metric::CALLS).unwrap();
     assert_eq!(
         (calls.baseline_value, calls.current_value),
         (Some(9.0), Some(2.0))
