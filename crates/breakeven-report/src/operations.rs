@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use breakeven_judge::overview::{COLUMNS, Column};
+use breakeven_judge::page::figures::Unit;
 use breakeven_judge::page::{html, shown};
 use breakeven_judge::{OperationComparison, Row};
 use breakeven_profile::profile::{Operation, OperationKey};
@@ -15,6 +16,7 @@ use crate::Report;
 use crate::histogram::{Histogram, bins_for};
 use crate::json::Number;
 use crate::part::{MOST_NAME, MOST_TEXT, Part};
+use crate::sections;
 
 /// Most rows; the operations with the least time are omitted.
 const MOST_ROWS: usize = 5_000;
@@ -28,13 +30,10 @@ struct Data {
     histograms: Vec<Option<Histogram>>,
 }
 
-pub(crate) fn part(report: &Report<'_>) -> Part {
-    let mut part = Part::new("operations", "Operations");
+/// None without operations.
+pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
+    let mut part = Part::new(sections::OPERATIONS);
     let all = &report.overview.rows;
-    if all.is_empty() {
-        part.say("The profile holds no operations.");
-        return part;
-    }
     let shown_rows = largest(all);
     let left_out = all.len() - shown_rows.len();
     if left_out > 0 {
@@ -44,7 +43,7 @@ pub(crate) fn part(report: &Report<'_>) -> Part {
         ));
     }
     let columns = COLUMNS.iter().filter(|column| !column.heading.is_empty());
-    let has_value = |column: &&Column| all.iter().any(|row| column.value(&row.line()).is_some());
+    let has_value = |column: &&Column| all.iter().any(|row| value(column, row).is_some());
     let columns: Vec<&Column> = columns.filter(has_value).collect();
     let verdicts: HashMap<OperationKey, &OperationComparison> = report
         .comparison
@@ -72,7 +71,7 @@ pub(crate) fn part(report: &Report<'_>) -> Part {
         let row = &all[at];
         let verdict = verdicts.get(&key(row)).copied();
         let mut values: Vec<Number> = (columns.iter())
-            .map(|column| Number(column.value(&row.line())))
+            .map(|column| Number(value(column, row)))
             .collect();
         if !verdicts.is_empty() {
             values.push(Number(verdict.and_then(|verdict| verdict.judged.ratio)));
@@ -91,7 +90,12 @@ pub(crate) fn part(report: &Report<'_>) -> Part {
     }
     part.body += "</tbody></table></div>\n";
     part.data(&data);
-    part
+    (!all.is_empty()).then_some(part)
+}
+
+/// A figure of complete calls, else of the phase that has it.
+fn value(column: &Column, row: &Row) -> Option<f64> {
+    row.lines().find_map(|line| column.value(&line))
 }
 
 /// Indices of the shown rows, in the profile's order.
@@ -174,7 +178,9 @@ fn line(
         );
     }
     for column in columns {
-        let _ = write!(line, "<td>{}</td>", column.text(&row.line()));
+        let mut texts = row.lines().map(|line| column.text(&line, Unit::text));
+        let text = texts.find(|text| !text.is_empty()).unwrap_or_default();
+        let _ = write!(line, "<td>{text}</td>");
     }
     if let Some(verdict) = verdict {
         let text = verdict.map_or_else(String::new, |verdict| verdict.judged.change_text());

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 
 use breakeven_judge::Threshold;
-use breakeven_judge::compare::{Known, METRICS, Metric};
+use breakeven_judge::compare::{METRICS, Metric};
 use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
@@ -55,7 +55,7 @@ pub(crate) struct CompareArgs {
     pub(crate) accept: bool,
 
     #[arg(long, value_name = "NAME", default_value = "time", value_parser = metric)]
-    #[arg(help = metrics(", ", |_| String::new()), long_help = metrics("\n- ", about))]
+    #[arg(help = metrics(Metric::names() + ","), long_help = metrics(each_metric()))]
     pub(crate) metric: Metric,
 
     /// Smallest change that makes an operation better or worse, as in 5% or 0.05
@@ -118,20 +118,14 @@ pub(crate) struct Output {
     pub(crate) path: PathBuf,
 }
 
-/// The metrics, from their table.
-fn metrics(between: &str, about: fn(&Known) -> String) -> String {
-    let each = METRICS.iter().map(|known| match known.names {
-        [name, other] => format!("{name} (or {other}){}", about(known)),
-        names => names.join(", ") + &about(known),
-    });
-    let other = "or the name of a counter in the profiles".to_owned();
-    let each: Vec<String> = each.chain([other]).collect();
-    let begin = between.trim_start_matches(',');
-    format!("Metric to judge:{begin}{}", each.join(between))
+fn metrics(list: String) -> String {
+    format!("Metric to judge: {list} or the name of a counter in the profiles")
 }
 
-fn about(known: &Known) -> String {
-    format!(": {}", known.about)
+fn each_metric() -> String {
+    let each = METRICS.iter();
+    let each = each.map(|known| format!("\n- {}: {}", known.names.join(", "), known.about));
+    each.collect::<String>() + "\n-"
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "clap calls it")]

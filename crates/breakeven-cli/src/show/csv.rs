@@ -15,7 +15,11 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     columns.sort_by_key(|column| column.csv);
     csv.write_record(columns.iter().map(|column| column.key))?;
     for line in report.overview.rows.iter().flat_map(|row| row.lines()) {
-        csv.write_record(columns.iter().map(|column| clean(&column.plain(&line))))?;
+        csv.write_record(
+            columns
+                .iter()
+                .map(|column| clean(&column.text(&line, |_, value| value.to_string()))),
+        )?;
     }
     for line in activity::lines(report) {
         let cell = |key| line.iter().find(|(of, _)| *of == key);

@@ -97,7 +97,7 @@ fn every_format_has_them() {
     assert!((idle.as_f64().unwrap() - 0.11).abs() < 1e-9, "{idle}");
     within(&directory, "report a.json -o page.html").quietly(0);
     let page = fs::read_to_string(directory.path().join("page.html")).unwrap();
-    assert!(page.contains("data-key=\"energy\"") && page.contains("<td>480 mJ</td>"));
+    assert!(page.contains("data-key=\"joules_per_call\"") && page.contains("<td>480 mJ</td>"));
 }
 
 #[test]

@@ -29,23 +29,16 @@ pub struct Known {
     read: fn(&Operation, &Run, by_items: bool) -> Option<f64>,
 }
 
-const fn known(
-    names: &'static [&'static str],
-    about: &'static str,
-    unit: Unit,
-    read: fn(&Operation, &Run, bool) -> Option<f64>,
-) -> Known {
-    let (less_is_worse, is_count, how) = (false, false, "");
-    Known {
-        names,
-        about,
-        unit,
-        less_is_worse,
-        is_count,
-        how,
-        read,
-    }
-}
+/// What most of them are.
+const TIME: Known = Known {
+    names: &[],
+    about: "",
+    unit: Unit::Ms,
+    less_is_worse: false,
+    is_count: false,
+    how: "",
+    read: |_, _, _| None,
+};
 
 const RECORDED: &str = " by the recorder: how often a benchmark tool repeats is its own choice";
 const ENERGY: &str = " (`breakeven profile --energy` says what it needs)";
@@ -53,19 +46,21 @@ const ENERGY: &str = " (`breakeven profile --energy` says what it needs)";
 /// All metrics that are not counters.
 #[rustfmt::skip]
 pub static METRICS: [Known; 9] = [
-    known(&["time", "median"], "the median of a run's calls", Unit::Ms, |_, run, _| Some(median(run.samples_ns.iter().copied())? / 1e6)),
-    known(&["mean"], "the mean of a run's calls", Unit::Ms, |_, run, _| Some(run.total_ns() / calls(run)? / 1e6)),
-    known(&["p95"], "the time that 95 % of a run's calls stay within", Unit::Ms, |_, run, _| quantile(run, 0.95)),
-    known(&["p99"], "the time that 99 % of a run's calls stay within", Unit::Ms, |_, run, _| quantile(run, 0.99)),
-    Known { how: RECORDED, ..known(&["total"], "the time of all calls of a recorded program", Unit::Ms, |operation, run, _| recorded(operation, run).map(|_| run.total_ns() / 1e6)) },
-    Known { is_count: true, ..known(&["memory"], "the largest memory of a call", Unit::Bytes, |operation, run, _| run.memory_bytes.or(operation.memory_bytes).map(|bytes| bytes as f64)) },
-    Known { how: ENERGY, ..known(&["energy"], "the energy of a call, idle power included", Unit::Joules, |_, run, _| run.energy.as_ref()?.joules_per_call()) },
-    Known { is_count: true, how: RECORDED, ..known(&["calls"], "the number of calls of a recorded program", Unit::Count, |operation, run, _| recorded(operation, run)) },
-    Known { less_is_worse: true, ..known(&["throughput"], "items, else calls, per second of call time", Unit::PerS, |operation, run, by_items| {
-        let items = operation.items.filter(|_| by_items).unwrap_or(1);
-        Some(items as f64 * calls(run)? * 1e9 / run.total_ns())
-    }) },
+    Known { names: &["time", "median"], about: "the median of a run's calls", read: |_, run, _| Some(median(run.samples_ns.iter().copied())? / 1e6), ..TIME },
+    Known { names: &["mean"], about: "the mean of a run's calls", read: |_, run, _| Some(run.total_ns() / calls(run)? / 1e6), ..TIME },
+    Known { names: &["p95"], about: "the time that 95 % of a run's calls stay within", read: |_, run, _| quantile(run, 0.95), ..TIME },
+    Known { names: &["p99"], about: "the time that 99 % of a run's calls stay within", read: |_, run, _| quantile(run, 0.99), ..TIME },
+    Known { names: &["total"], about: "the time of all calls in a run of a recorded program", how: RECORDED, read: |operation, run, _| recorded(operation, run).map(|_| run.total_ns() / 1e6), ..TIME },
+    Known { names: &["memory"], about: "the largest memory of a call", unit: Unit::Bytes, is_count: true, read: |operation, run, _| run.memory_bytes.or(operation.memory_bytes).map(|bytes| bytes as f64), ..TIME },
+    Known { names: &["energy"], about: "the energy of a call, idle power included", unit: Unit::Joules, how: ENERGY, read: |_, run, _| run.energy.as_ref()?.joules_per_call(), ..TIME },
+    Known { names: &["calls"], about: "the number of calls in a run of a recorded program", unit: Unit::Count, is_count: true, how: RECORDED, read: |operation, run, _| recorded(operation, run), ..TIME },
+    Known { names: &["throughput"], about: "items, else calls, per second of call time; less is worse", unit: Unit::PerS, less_is_worse: true, read: throughput, ..TIME },
 ];
+
+fn throughput(operation: &Operation, run: &Run, by_items: bool) -> Option<f64> {
+    let items = operation.items.filter(|_| by_items).unwrap_or(1);
+    Some(items as f64 * calls(run)? * 1e9 / run.total_ns())
+}
 
 /// A quantile of a run's samples, ms.
 fn quantile(run: &Run, q: f64) -> Option<f64> {
@@ -87,7 +82,7 @@ fn recorded(operation: &Operation, run: &Run) -> Option<f64> {
 /// The quantity of an operation that is judged, one value per run.
 ///
 /// Parses a name of [`METRICS`]; any other text is the name of a counter.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Metric {
     /// One of [`METRICS`].
     Known(&'static Known),
@@ -102,13 +97,9 @@ impl Default for Metric {
     }
 }
 
-impl PartialEq for Metric {
+impl PartialEq for Known {
     fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Known(one), Self::Known(other)) => one.names == other.names,
-            (Self::Counter(name, one), Self::Counter(of, other)) => name == of && one == other,
-            _ => false,
-        }
+        self.names == other.names
     }
 }
 
@@ -146,6 +137,12 @@ impl Metric {
     pub const ENERGY: Self = Self::Known(&METRICS[6]);
     /// The number of calls.
     pub const CALLS: Self = Self::Known(&METRICS[7]);
+
+    /// The names of [`METRICS`].
+    pub fn names() -> String {
+        let names = METRICS.iter().flat_map(|known| known.names);
+        names.copied().collect::<Vec<_>>().join(", ")
+    }
 
     /// The value of one run, in the metric's unit; `None` if the profile lacks it.
     pub(super) fn of(&self, operation: &Operation, run: &Run, by_items: bool) -> Option<f64> {
@@ -188,12 +185,8 @@ impl Metric {
         match self {
             Self::Known(known) => known.how.to_owned(),
             Self::Counter(..) => {
-                let names = METRICS.iter().flat_map(|known| known.names);
-                let names: Vec<&str> = names.copied().collect();
-                format!(
-                    " (there are {}, and the counters of the profiles)",
-                    names.join(", ")
-                )
+                let names = Self::names();
+                format!(" (there are {names}, and the counters of the profiles)")
             }
         }
     }

@@ -7,6 +7,8 @@ use std::iter;
 use breakeven_profile::profile::Executions;
 use breakeven_profile::stats::Summary;
 
+use Cell::{Figure, Word};
+
 use super::Row;
 use crate::budget::{Held, Limited};
 use crate::page::figures::Unit;
@@ -60,80 +62,58 @@ pub enum Cell {
     Word(fn(&Line<'_>) -> Option<String>),
 }
 
-const fn figure(
-    key: &'static str,
-    csv: u8,
-    [heading, about]: [&'static str; 2],
-    weights: [u8; 2],
-    unit: Unit,
-    value: fn(&Line<'_>) -> Option<f64>,
-) -> Column {
-    Column {
-        key,
-        csv,
-        heading,
-        about,
-        weights,
-        cell: Cell::Figure(unit, value),
-    }
-}
-
-const fn word(key: &'static str, csv: u8, text: fn(&Line<'_>) -> Option<String>) -> Column {
-    Column {
-        key,
-        csv,
-        heading: "",
-        about: "",
-        weights: [0; 2],
-        cell: Cell::Word(text),
-    }
-}
-
-/// A figure that only the CSV has.
-const NO_TABLE: [&str; 2] = [""; 2];
+/// A column that only the CSV has.
+const CSV: Column = Column {
+    key: "",
+    csv: 0,
+    heading: "",
+    about: "",
+    weights: [0; 2],
+    cell: Cell::Word(|_| None),
+};
 
 /// All columns, in the order of the tables.
 #[rustfmt::skip]
 pub static COLUMNS: [Column; 39] = [
-    word("operation", 1, |line| Some(line.row.operation.clone())),
-    word("device", 2, |line| Some(line.row.device.clone())),
-    word("software_gpu", 3, |line| Some(line.row.software_gpu.to_string())),
-    figure("size", 4, ["size", "elements in one call's input"], [0; 2], Unit::Count, |line| count(line.row.size)),
-    word("part", 5, |line| Some(line.part.to_owned())),
-    figure("runs", 6, ["runs", "processes that measured it"], [0; 2], Unit::Count, |line| Some(line.row.runs as f64)),
-    figure("calls", 7, ["calls", "measured calls of all runs"], [90, 0], Unit::Count, |line| count(Some(line.summary?.count))),
-    figure("total_ns", 32, ["total", "time of all calls"], [95, 0], Unit::Time, |line| Some(line.summary?.total)),
-    figure("own_ns", 0, ["own", "time of all calls without that of the operations inside"], [85, 0], Unit::Time, |line| Some(line.timed()?.own_ns)),
-    figure("share_of_total", 0, ["share", "fraction of the profile's time, of own times"], [92, 0], Unit::Share, |line| Some(line.timed()?.share_of_total)),
-    figure("mean_ns", 8, ["mean", "mean time of a call"], [50, 95], Unit::Time, |line| Some(line.summary?.mean)),
-    figure("deviation_ns", 9, ["± dev", "standard deviation of the calls"], [15, 70], Unit::Time, |line| line.summary?.deviation),
-    figure("min_ns", 10, ["min", "shortest call"], [10, 30], Unit::Time, |line| Some(line.summary?.min)),
-    figure("median_ns", 11, ["median", "median of the calls"], [45, 90], Unit::Time, |line| Some(line.summary?.median)),
-    figure("p95_ns", 12, ["p95", "time that 95 % of the calls stay within"], [30, 40], Unit::Time, |line| Some(line.summary?.p95)),
-    figure("p99_ns", 13, ["p99", "time that 99 % of the calls stay within"], [80, 15], Unit::Time, |line| Some(line.summary?.p99)),
-    figure("max_ns", 14, ["max", "longest call"], [20, 35], Unit::Time, |line| Some(line.summary?.max)),
-    figure("cv", 15, ["CV", "standard deviation as a fraction of the mean"], [25, 80], Unit::Share, |line| line.summary?.cv),
-    figure("calls_per_s", 16, ["call/s", "calls per second at the mean"], [5, 20], Unit::PerS, |line| line.call()?.calls_per_s),
-    figure("items_per_s", 17, NO_TABLE, [0; 2], Unit::PerS, |line| line.call()?.items_per_s),
-    figure("memory_bytes", 0, ["memory", "memory that a call holds at its peak"], [75, 0], Unit::Bytes, |line| count(line.timed()?.memory_bytes)),
-    figure("joules_per_call", 34, ["J/call", "energy of a call, idle power included"], [47, 75], Unit::Joules, |line| line.call()?.joules_per_call),
-    figure("idle_joules_per_call", 35, NO_TABLE, [0; 2], Unit::Joules, |line| line.call()?.idle_joules_per_call),
-    figure("gpu_use", 0, ["GPU use", "fraction of the GPU's units that a call keeps busy"], [70, 12], Unit::Share, |line| line.timed()?.gpu_use),
-    figure("bytes_per_s", 18, ["bandwidth", "bytes per second at the median"], [40, 85], Unit::BytesPerS, |line| line.rates?.bytes_per_s),
-    figure("bytes_share", 19, ["of peak", "bandwidth as a fraction of the device's measured peak"], [40, 85], Unit::OfPeak, |line| line.rates?.bytes_share),
-    figure("flops_per_s", 20, ["arithmetic", "floating-point operations per second at the median"], [35, 86], Unit::FlopsPerS, |line| line.rates?.flops_per_s),
-    figure("flops_share", 21, ["of peak", "arithmetic as a fraction of the device's measured peak"], [35, 86], Unit::OfPeak, |line| line.rates?.flops_share),
-    figure("first_call_ns", 22, NO_TABLE, [0; 2], Unit::Time, |line| line.call()?.first_call_ns),
-    figure("budget_ns", 23, NO_TABLE, [0; 2], Unit::Time, |line| Some(line.budget()?.max)),
-    word("budget", 24, |line| Some(line.budget()?.standing.to_string())),
-    word("failure", 25, |line| Some(line.call()?.failure.as_ref()?.to_string())),
-    word("strategy", 26, |line| Some(line.executed()?.strategy().to_owned())),
-    word("decided_by", 27, |line| Some(listed(line.executed()?.decisions(), ", "))),
-    figure("gpu_tasks", 28, NO_TABLE, [0; 2], Unit::Count, |line| count(line.executed()?.gpu_tasks)),
-    figure("predicted_ns", 29, NO_TABLE, [0; 2], Unit::Time, |line| line.executed()?.predicted_ns),
-    figure("fallback_tasks", 30, NO_TABLE, [0; 2], Unit::Count, |line| count(line.executed()?.fallback_tasks())),
-    word("device_errors", 31, |line| Some(line.executed()?.errors())),
-    word("device_tasks", 33, |line| Some(listed(line.executed()?.device_tasks.iter().map(|(id, tasks)| (id, *tasks)), "; "))),
+    Column { key: "operation", csv: 1, cell: Word(|line| Some(line.row.operation.clone())), ..CSV },
+    Column { key: "device", csv: 2, cell: Word(|line| Some(line.row.device.clone())), ..CSV },
+    Column { key: "software_gpu", csv: 3, cell: Word(|line| Some(line.row.software_gpu.to_string())), ..CSV },
+    Column { key: "size", csv: 4, heading: "size", about: "elements in one call's input", weights: [0; 2], cell: Figure(Unit::Count, |line| count(line.row.size)) },
+    Column { key: "part", csv: 5, cell: Word(|line| Some(line.part.to_owned())), ..CSV },
+    Column { key: "runs", csv: 6, heading: "runs", about: "processes that measured it", weights: [0; 2], cell: Figure(Unit::Count, |line| Some(line.row.runs as f64)) },
+    Column { key: "calls", csv: 7, heading: "calls", about: "measured calls of all runs", weights: [90, 0], cell: Figure(Unit::Count, |line| count(Some(line.summary?.count))) },
+    Column { key: "total_ns", csv: 32, heading: "total", about: "time of all calls", weights: [95, 0], cell: Figure(Unit::Time, |line| Some(line.summary?.total)) },
+    Column { key: "own_ns", csv: 0, heading: "own", about: "time of all calls without that of the operations inside", weights: [85, 0], cell: Figure(Unit::Time, |line| Some(line.timed()?.own_ns)) },
+    Column { key: "share_of_total", csv: 0, heading: "share", about: "fraction of the profile's time, of own times", weights: [92, 0], cell: Figure(Unit::Share, |line| Some(line.timed()?.share_of_total)) },
+    Column { key: "mean_ns", csv: 8, heading: "mean", about: "mean time of a call", weights: [50, 95], cell: Figure(Unit::Time, |line| Some(line.summary?.mean)) },
+    Column { key: "deviation_ns", csv: 9, heading: "± dev", about: "standard deviation of the calls", weights: [15, 70], cell: Figure(Unit::Time, |line| line.summary?.deviation) },
+    Column { key: "min_ns", csv: 10, heading: "min", about: "shortest call", weights: [10, 30], cell: Figure(Unit::Time, |line| Some(line.summary?.min)) },
+    Column { key: "median_ns", csv: 11, heading: "median", about: "median of the calls", weights: [45, 90], cell: Figure(Unit::Time, |line| Some(line.summary?.median)) },
+    Column { key: "p95_ns", csv: 12, heading: "p95", about: "time that 95 % of the calls stay within", weights: [30, 40], cell: Figure(Unit::Time, |line| Some(line.summary?.p95)) },
+    Column { key: "p99_ns", csv: 13, heading: "p99", about: "time that 99 % of the calls stay within", weights: [80, 15], cell: Figure(Unit::Time, |line| Some(line.summary?.p99)) },
+    Column { key: "max_ns", csv: 14, heading: "max", about: "longest call", weights: [20, 35], cell: Figure(Unit::Time, |line| Some(line.summary?.max)) },
+    Column { key: "cv", csv: 15, heading: "CV", about: "standard deviation as a fraction of the mean", weights: [25, 80], cell: Figure(Unit::Share, |line| line.summary?.cv) },
+    Column { key: "calls_per_s", csv: 16, heading: "call/s", about: "calls per second at the mean", weights: [5, 20], cell: Figure(Unit::PerS, |line| line.call()?.calls_per_s) },
+    Column { key: "items_per_s", csv: 17, cell: Figure(Unit::PerS, |line| line.call()?.items_per_s), ..CSV },
+    Column { key: "memory_bytes", csv: 0, heading: "memory", about: "memory that a call holds at its peak", weights: [75, 0], cell: Figure(Unit::Bytes, |line| count(line.timed()?.memory_bytes)) },
+    Column { key: "joules_per_call", csv: 34, heading: "J/call", about: "energy of a call, idle power included", weights: [47, 75], cell: Figure(Unit::Joules, |line| line.call()?.joules_per_call) },
+    Column { key: "idle_joules_per_call", csv: 35, cell: Figure(Unit::Joules, |line| line.call()?.idle_joules_per_call), ..CSV },
+    Column { key: "gpu_use", csv: 0, heading: "GPU use", about: "fraction of the GPU's units that a call keeps busy", weights: [70, 12], cell: Figure(Unit::Share, |line| line.timed()?.gpu_use) },
+    Column { key: "bytes_per_s", csv: 18, heading: "bandwidth", about: "bytes per second at the median", weights: [40, 85], cell: Figure(Unit::BytesPerS, |line| line.rates?.bytes_per_s) },
+    Column { key: "bytes_share", csv: 19, heading: "of peak", about: "bandwidth as a fraction of the device's measured peak", weights: [40, 85], cell: Figure(Unit::OfPeak, |line| line.rates?.bytes_share) },
+    Column { key: "flops_per_s", csv: 20, heading: "arithmetic", about: "floating-point operations per second at the median", weights: [35, 86], cell: Figure(Unit::FlopsPerS, |line| line.rates?.flops_per_s) },
+    Column { key: "flops_share", csv: 21, heading: "of peak", about: "arithmetic as a fraction of the device's measured peak", weights: [35, 86], cell: Figure(Unit::OfPeak, |line| line.rates?.flops_share) },
+    Column { key: "first_call_ns", csv: 22, cell: Figure(Unit::Time, |line| line.call()?.first_call_ns), ..CSV },
+    Column { key: "budget_ns", csv: 23, cell: Figure(Unit::Time, |line| Some(line.budget()?.max)), ..CSV },
+    Column { key: "budget", csv: 24, cell: Word(|line| Some(line.budget()?.standing.to_string())), ..CSV },
+    Column { key: "failure", csv: 25, cell: Word(|line| Some(line.call()?.failure.as_ref()?.to_string())), ..CSV },
+    Column { key: "strategy", csv: 26, cell: Word(|line| Some(line.executed()?.strategy().to_owned())), ..CSV },
+    Column { key: "decided_by", csv: 27, cell: Word(|line| Some(listed(line.executed()?.decisions(), ", "))), ..CSV },
+    Column { key: "gpu_tasks", csv: 28, cell: Figure(Unit::Count, |line| count(line.executed()?.gpu_tasks)), ..CSV },
+    Column { key: "predicted_ns", csv: 29, cell: Figure(Unit::Time, |line| line.executed()?.predicted_ns), ..CSV },
+    Column { key: "fallback_tasks", csv: 30, cell: Figure(Unit::Count, |line| count(line.executed()?.fallback_tasks())), ..CSV },
+    Column { key: "device_errors", csv: 31, cell: Word(|line| Some(line.executed()?.errors())), ..CSV },
+    Column { key: "device_tasks", csv: 33, cell: Word(|line| Some(listed(line.executed()?.device_tasks.iter().map(|(id, tasks)| (id, *tasks)), "; "))), ..CSV },
 ];
 
 fn count(count: Option<u64>) -> Option<f64> {
@@ -152,25 +132,16 @@ impl Column {
     /// The cell as a number, if it is one.
     pub fn value(&self, line: &Line<'_>) -> Option<f64> {
         match self.cell {
-            Cell::Figure(_, value) => value(line),
-            Cell::Word(_) => None,
+            Figure(_, value) => value(line),
+            Word(_) => None,
         }
     }
 
-    /// The cell with its unit.
-    pub fn text(&self, line: &Line<'_>) -> String {
-        self.as_text(line, Unit::text)
-    }
-
-    /// The cell for the CSV: a number without its unit.
-    pub fn plain(&self, line: &Line<'_>) -> String {
-        self.as_text(line, |_, value| value.to_string())
-    }
-
-    pub(super) fn as_text(&self, line: &Line<'_>, text: fn(Unit, f64) -> String) -> String {
+    /// The cell, with a number's text by `text`; empty if there is none.
+    pub fn text(&self, line: &Line<'_>, text: fn(Unit, f64) -> String) -> String {
         let cell = match self.cell {
-            Cell::Figure(unit, value) => value(line).map(|value| text(unit, value)),
-            Cell::Word(word) => word(line),
+            Figure(unit, value) => value(line).map(|value| text(unit, value)),
+            Word(word) => word(line),
         };
         cell.unwrap_or_default()
     }
@@ -193,16 +164,6 @@ impl Row {
             summary,
             rates: (part == computes).then_some(&self.roofline),
         })
-    }
-
-    /// The one line of a table without phases.
-    pub fn line(&self) -> Line<'_> {
-        Line {
-            row: self,
-            part: CALL,
-            summary: self.summary.as_ref(),
-            rates: Some(&self.roofline),
-        }
     }
 }
 

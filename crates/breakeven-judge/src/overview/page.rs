@@ -12,33 +12,27 @@ use crate::page::figures::{Unit, plural, share, time};
 use crate::page::{self, Page, Row, Table, Text, Tone};
 use crate::winner::median;
 
-/// A column of the terminal.
-type Shown = (&'static Column, Unit);
-
-/// The columns for a recorded program, or for a benchmark. The fraction of a peak stands in the
-/// cell of its rate.
-fn shown(of_program: bool) -> Vec<Shown> {
-    let figures = COLUMNS.iter().filter_map(|column| match column.cell {
-        Cell::Figure(unit, _) if weight(column, of_program) > 0 => Some((column, unit)),
-        _ => None,
-    });
-    figures.collect()
+/// The columns for a recorded program, or for a benchmark.
+fn shown(of_program: bool) -> impl Iterator<Item = (&'static Column, u8)> {
+    let weight = move |column: &'static Column| (column, column.weights[usize::from(!of_program)]);
+    COLUMNS.iter().map(weight).filter(|(_, weight)| *weight > 0)
 }
 
-fn weight(column: &Column, of_program: bool) -> u8 {
-    column.weights[usize::from(!of_program)]
+/// True for a fraction of a peak, which stands in the cell of its rate.
+fn is_of_peak(column: &Column) -> bool {
+    matches!(column.cell, Cell::Figure(Unit::OfPeak, _))
 }
 
-fn cells(line: &Line<'_>, columns: &[Shown]) -> Vec<Text> {
+fn cells(line: &Line<'_>, of_program: bool) -> Vec<Text> {
     let mut cells: Vec<Text> = Vec::new();
-    for (column, unit) in columns {
+    for (column, _) in shown(of_program) {
         // A program's calls are counted once, not per phase.
         let is_shown = line.part == CALL || column.weights[1] > 0;
         let text = match is_shown {
-            true => column.as_text(line, Unit::narrow),
+            true => column.text(line, Unit::narrow),
             false => String::new(),
         };
-        match cells.last_mut().filter(|_| *unit == Unit::OfPeak) {
+        match cells.last_mut().filter(|_| is_of_peak(column)) {
             Some(_) if text.is_empty() => {}
             Some(rate) => rate.text = format!("{} {text}", rate.text),
             None => cells.push(text.into()),
@@ -55,11 +49,11 @@ impl Overview {
             return page.say("the profile holds no operations");
         }
         let of_program = CallsOf::in_profile(profile) != CallsOf::Benchmark;
-        let shown = shown(of_program);
-        let columns = shown.iter().filter(|(_, unit)| *unit != Unit::OfPeak);
-        let columns = columns.map(|(column, unit)| {
-            let heading = unit.heading().unwrap_or(column.heading);
-            page::Column::figures(heading, weight(column, of_program))
+        let columns = shown(of_program).filter(|(column, _)| !is_of_peak(column));
+        let columns = columns.map(|(column, weight)| match column.cell {
+            Cell::Figure(Unit::BytesPerS, _) => page::Column::figures("GB/s", weight),
+            Cell::Figure(Unit::FlopsPerS, _) => page::Column::figures("GFLOP/s", weight),
+            _ => page::Column::figures(column.heading, weight),
         });
         page.table(Table {
             groups: "operation".to_owned(),
@@ -68,7 +62,7 @@ impl Overview {
                 .collect(),
             rows: rows
                 .iter()
-                .flat_map(|row| lines(profile, row, of_program, &shown))
+                .flat_map(|row| lines(profile, row, of_program))
                 .collect(),
         });
         if rows.iter().any(|row| row.roofline.bytes_share.is_some()) {
@@ -126,7 +120,7 @@ impl Judged {
     }
 }
 
-fn lines(profile: &Profile, row: &Judged, of_program: bool, shown: &[Shown]) -> Vec<Row> {
+fn lines(profile: &Profile, row: &Judged, of_program: bool) -> Vec<Row> {
     let line = |name: Text, cells: Vec<Text>| Row {
         group: row.title(),
         cells: iter::once(name).chain(cells).collect(),
@@ -142,7 +136,7 @@ fn lines(profile: &Profile, row: &Judged, of_program: bool, shown: &[Shown]) -> 
             "kernel" if host_clock => "  kernel (host clock)".to_owned(),
             phase => format!("  {phase}"),
         };
-        Some(line(name.into(), cells(&part, shown)))
+        Some(line(name.into(), cells(&part, of_program)))
     });
     let mut lines: Vec<Row> = parts.collect();
     if let Some(recorded) = row.recording_share.filter(|_| row.mostly_recording) {
@@ -157,7 +151,7 @@ fn lines(profile: &Profile, row: &Judged, of_program: bool, shown: &[Shown]) -> 
         lines[0].notes.push(Text::new(what, Tone::Bad));
     }
     if let Some(first) = row.first_call_ns {
-        let columns = shown.iter().filter(|(_, unit)| *unit != Unit::OfPeak);
+        let columns = shown(of_program).filter(|(column, _)| !is_of_peak(column));
         let cells = columns.map(|(column, _)| match column.key {
             "mean_ns" => Text::new(time(first), Tone::Faint),
             _ => Text::default(),

@@ -49,25 +49,14 @@ impl Unit {
         }
     }
 
-    /// A figure for a narrow column; [`Unit::heading`] has the unit of a rate.
+    /// A figure for a narrow column, a rate in units of 10^9.
     pub(crate) fn narrow(self, value: f64) -> String {
         match self {
-            Self::Time => time(value),
-            Self::Ms => time(value * 1e6),
-            Self::Joules => joules(value),
+            Self::Time | Self::Joules => self.text(value).replace(' ', ""),
             Self::Share | Self::OfPeak => share(value),
             Self::PerS => per_s(value),
             Self::BytesPerS | Self::FlopsPerS => giga(Some(value), None),
-            Self::Count | Self::Bytes => self.text(value),
-        }
-    }
-
-    /// The heading of a narrow column, if the unit is in it.
-    pub(crate) fn heading(self) -> Option<&'static str> {
-        match self {
-            Self::BytesPerS => Some("GB/s"),
-            Self::FlopsPerS => Some("GFLOP/s"),
-            _ => None,
+            Self::Count | Self::Ms | Self::Bytes => self.text(value),
         }
     }
 }
@@ -75,11 +64,6 @@ impl Unit {
 /// A time without the space before its unit: `1.23ms`.
 pub fn time(ns: f64) -> String {
     unit::time(ns).replace(' ', "")
-}
-
-/// An energy without the space before its unit: `1.23mJ`.
-pub fn joules(joules: f64) -> String {
-    unit::joules(joules).replace(' ', "")
 }
 
 /// The figure if there is one; otherwise empty.
