@@ -212,7 +212,7 @@ pub(crate) fn page(
     let mut judged = Page::default();
     judged.heading("Bottlenecks");
     for finding in &overview(profile, &Limits::default()).findings {
-        judged.say(format!("{}: {}", finding.operation, finding.cause));
+        judged.say(format!("{}: {}", finding.key.name, finding.cause));
     }
     let optimizer = ProfilerOptimizer::new(profile);
     let report = Report {

@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use breakeven_history::{Change, ChangeState, Direction, Failed, Loaded, Point, Series};
 use breakeven_judge::page::clean;
+use breakeven_profile::profile::OperationKey;
 use serde::Serialize;
 
 use super::found::{Between, Found};
@@ -19,9 +20,8 @@ pub(super) struct Json<'l> {
 
 #[derive(Serialize)]
 struct JsonSeries<'l> {
-    operation: &'l str,
-    device: &'l str,
-    size: Option<u64>,
+    #[serde(flatten)]
+    key: &'l OperationKey,
     machine: &'l str,
     points: Vec<JsonPoint<'l>>,
 }
@@ -38,14 +38,13 @@ struct JsonPoint<'l> {
 
 #[derive(Serialize)]
 pub(super) struct JsonChange<'l> {
-    operation: &'l str,
-    device: &'l str,
-    size: Option<u64>,
+    #[serde(flatten)]
+    key: &'l OperationKey,
     machine: &'l str,
     before: JsonPoint<'l>,
     after: JsonPoint<'l>,
     direction: Direction,
-    state: &'static str,
+    state: ChangeState,
     alert: bool,
     levels_ns: [f64; 2],
     ratio: f64,
@@ -82,9 +81,7 @@ fn json_point<'l>(loaded: &'l Loaded, point: &'l Point) -> JsonPoint<'l> {
 fn json_series<'l>(loaded: &'l Loaded, series: &'l Series) -> JsonSeries<'l> {
     let points = series.points.iter();
     JsonSeries {
-        operation: &series.operation,
-        device: &series.device,
-        size: series.size,
+        key: &series.key,
         machine: &series.machine,
         points: points.map(|point| json_point(loaded, point)).collect(),
     }
@@ -99,20 +96,12 @@ pub(super) fn json<'l>(found: &'l Found<'l>) -> Json<'l> {
             _ => None,
         };
         JsonItem::Change(Box::new(JsonChange {
-            operation: &series.operation,
-            device: &series.device,
-            size: series.size,
+            key: &series.key,
             machine: &series.machine,
             before: json_point(loaded, &change.before),
             after: json_point(loaded, &change.after),
             direction: change.direction,
-            state: match change.state {
-                ChangeState::Open => "open",
-                ChangeState::Newest => "newest",
-                ChangeState::Recovered(_) => "recovered",
-                ChangeState::Accepted => "accepted",
-                ChangeState::Improved => "improved",
-            },
+            state: change.state,
             alert: change.is_alert(),
             levels_ns: change.levels_ns,
             ratio: change.ratio,
@@ -165,11 +154,9 @@ pub(crate) fn values_csv(loaded: &Loaded, out: &mut dyn Write) -> Result<()> {
         for point in &series.points {
             let entry = loaded.entry(point);
             csv.write_record([
-                clean(&series.operation),
-                clean(&series.device),
-                series
-                    .size
-                    .map_or_else(String::new, |size| size.to_string()),
+                clean(&series.key.name),
+                clean(&series.key.device),
+                (series.key.size).map_or_else(String::new, |size| size.to_string()),
                 clean(&series.machine),
                 entry.id.to_string(),
                 entry.time.clone(),

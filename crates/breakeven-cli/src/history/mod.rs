@@ -159,14 +159,14 @@ fn only(loaded: &mut Loaded, operation: Option<&str>) -> Result<()> {
     let Some(operation) = operation else {
         return Ok(());
     };
-    let names = || loaded.series.iter().map(|series| series.operation.as_str());
+    let names = || loaded.series.iter().map(|series| series.key.name.as_str());
     if !names().any(|name| name == operation) {
         let hint = crate::values::similar(operation, names());
         bail!(
             "there is no operation {operation:?} in the history; {hint}`breakeven history show` names all"
         );
     }
-    loaded.series.retain(|series| series.operation == operation);
+    loaded.series.retain(|series| series.key.name == operation);
     Ok(())
 }
 

@@ -25,10 +25,10 @@ struct Line<'r> {
 type Cell = fn(&Line<'_>) -> Option<String>;
 
 const COLUMNS: [(&str, Cell); 35] = [
-    ("operation", |line| text(Some(&line.row.operation))),
-    ("device", |line| text(Some(&line.row.device))),
+    ("operation", |line| text(Some(&line.row.key.name))),
+    ("device", |line| text(Some(&line.row.key.device))),
     ("software_gpu", |line| text(Some(line.row.software_gpu))),
-    ("size", |line| text(line.row.size)),
+    ("size", |line| text(line.row.key.size)),
     ("part", |line| text(Some(line.part))),
     ("runs", |line| text(Some(line.row.runs))),
     ("calls", |line| text(Some(line.summary?.count))),

@@ -41,8 +41,8 @@ impl<'r> Executions<'r> {
         let order = |by: &str| ORDER.iter().position(|known| *known == by);
         decided_by.sort_by_key(|(by, _)| order(by).unwrap_or(ORDER.len()));
         // A size may be the number of tasks rounded up.
-        record.tasks = record.tasks.or(row.size);
-        record.gpu_tasks = record.gpu_tasks.or(match Device::of(&row.device) {
+        record.tasks = record.tasks.or(row.key.size);
+        record.gpu_tasks = record.gpu_tasks.or(match Device::of(&row.key.device) {
             Device::Cpu => Some(0),
             Device::Both(_) => None,
             Device::Gpu(_) => record.tasks,
@@ -214,7 +214,7 @@ fn in_words(decided_by: &str) -> &str {
 pub(super) fn add(report: &Report, page: &mut Page) {
     let rows = report.overview.rows.iter().filter_map(Executions::of);
     let rows = rows.map(|each| {
-        let label = report.label(&each.row.device);
+        let label = report.label(&each.row.key.device);
         let cells = [label, each.strategy().to_owned()].into_iter();
         let fallbacks = fell_back(report, &each.record).into_iter();
         let fallbacks = fallbacks.map(|text| Text::new(text, Tone::Warning));

@@ -146,10 +146,10 @@ fn counters(profile: &Profile) -> Option<String> {
 impl Judged {
     /// What is measured: the operation and its workload or size.
     pub fn title(&self) -> Text {
-        let size = self.size.map(|size| format!("size {size}"));
+        let size = self.key.size.map(|size| format!("size {size}"));
         let title = match self.workload.clone().or(size) {
-            Some(about) => format!("{} · {about}", self.operation),
-            None => self.operation.clone(),
+            Some(about) => format!("{} · {about}", self.key.name),
+            None => self.key.name.clone(),
         };
         Text::new(title, Tone::Strong)
     }
@@ -176,7 +176,7 @@ fn lines(profile: &Profile, row: &Judged, of_program: bool) -> Vec<Row> {
             row.roofline
         },
     };
-    let mut first = line(profile.device_label(&row.device).into(), figures);
+    let mut first = line(profile.device_label(&row.key.device).into(), figures);
     if let Some(recorded) = row.recording_share.filter(|_| row.mostly_recording) {
         let what = format!(
             "{} of it is the recorder's overhead: excluded from the verdicts",
@@ -204,7 +204,7 @@ fn lines(profile: &Profile, row: &Judged, of_program: bool) -> Vec<Row> {
         let name = format!("  medians of {}", plural(medians.count, "run"));
         lines.push(part(name, medians, Roofline::default()));
     }
-    let gpu = profile.gpu(&row.device);
+    let gpu = profile.gpu(&row.key.device);
     let host_clock = gpu.is_some_and(|gpu| gpu.kernel_clock.as_deref() == Some("host"));
     for (phase, summary) in &row.phases {
         let (name, rates) = match phase.as_str() {
