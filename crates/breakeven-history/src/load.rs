@@ -54,7 +54,7 @@ pub struct Failed {
     pub failure: Failure,
 }
 
-/// An operation's values on one machine, in the order of the commits.
+/// An operation's values on one machine, in the order of the commits. Serialised without values.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Series {
     /// The operation.
@@ -63,6 +63,7 @@ pub struct Series {
     /// The machine in words.
     pub machine: String,
     /// The values.
+    #[serde(skip)]
     pub points: Vec<Point>,
 }
 

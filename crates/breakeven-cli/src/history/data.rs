@@ -5,7 +5,6 @@ use std::io::Write;
 use anyhow::Result;
 use breakeven_history::{Change, ChangeState, Direction, Failed, Loaded, Point, Series};
 use breakeven_judge::page::clean;
-use breakeven_profile::profile::OperationKey;
 use serde::Serialize;
 
 use super::found::{Between, Found};
@@ -21,8 +20,7 @@ pub(super) struct Json<'l> {
 #[derive(Serialize)]
 struct JsonSeries<'l> {
     #[serde(flatten)]
-    key: &'l OperationKey,
-    machine: &'l str,
+    series: &'l Series,
     points: Vec<JsonPoint<'l>>,
 }
 
@@ -39,8 +37,7 @@ struct JsonPoint<'l> {
 #[derive(Serialize)]
 pub(super) struct JsonChange<'l> {
     #[serde(flatten)]
-    key: &'l OperationKey,
-    machine: &'l str,
+    series: &'l Series,
     before: JsonPoint<'l>,
     after: JsonPoint<'l>,
     direction: Direction,
@@ -81,8 +78,7 @@ fn json_point<'l>(loaded: &'l Loaded, point: &'l Point) -> JsonPoint<'l> {
 fn json_series<'l>(loaded: &'l Loaded, series: &'l Series) -> JsonSeries<'l> {
     let points = series.points.iter();
     JsonSeries {
-        key: &series.key,
-        machine: &series.machine,
+        series,
         points: points.map(|point| json_point(loaded, point)).collect(),
     }
 }
@@ -96,8 +92,7 @@ pub(super) fn json<'l>(found: &'l Found<'l>) -> Json<'l> {
             _ => None,
         };
         JsonItem::Change(Box::new(JsonChange {
-            key: &series.key,
-            machine: &series.machine,
+            series,
             before: json_point(loaded, &change.before),
             after: json_point(loaded, &change.after),
             direction: change.direction,

@@ -204,7 +204,7 @@ fn changes(path: &Path, args: &ChangesArgs, out: &mut dyn Write) -> Result<Endin
     let mut changes = breakeven_history::changes(&loaded, &sensitivity(&args.sensitivity));
     let mut failed = history.failed(&loaded.entries)?;
     let asked = |name: &String| args.operation.as_ref().is_none_or(|asked| asked == name);
-    failed.retain(|failed| asked(&failed.operation.name));
+    failed.retain(|failed| asked(&failed.key.name));
     let passed = failed.is_empty() && !changes.iter().any(Change::is_alert);
     changes.retain(|change| change.is_alert() || !args.open);
     let mut found = Found::new(&loaded, changes);

@@ -61,10 +61,8 @@ struct CandidateEntry {
 
 #[derive(Serialize)]
 struct WorkloadEntry {
-    tasks: usize,
-    memory_per_task_bytes: usize,
-    complexity: f64,
-    parallelization: f64,
+    #[serde(flatten)]
+    workload: WorkloadProfile,
     size: u64,
 }
 
@@ -141,21 +139,14 @@ fn document(plan: &Plan) -> Document<'_> {
         declined_gain: decision.declined_gain,
         otherwise: (plan.otherwise.as_ref()).map(|otherwise| otherwise.strategy),
         aim: plan.free().aim.as_deref(),
-        workload: workload(&plan.workload),
+        workload: WorkloadEntry {
+            workload: plan.workload,
+            size: plan.workload.workload_size(),
+        },
         machine: MachineEntry {
             name: &plan.name,
             machine: &plan.machine,
         },
         notes: &plan.notes,
-    }
-}
-
-fn workload(workload: &WorkloadProfile) -> WorkloadEntry {
-    WorkloadEntry {
-        tasks: workload.task_count,
-        memory_per_task_bytes: workload.memory_per_task,
-        complexity: workload.complexity,
-        parallelization: workload.parallelization,
-        size: workload.workload_size(),
     }
 }
