@@ -5,7 +5,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use breakeven::WorkloadProfile;
-use breakeven::plan::{Aim, Basis, Evidence, ExecutionStrategy, Machine, Stage};
+use breakeven::plan::{Aim, Amounts, Basis, Evidence, ExecutionStrategy, Machine, Stage};
 use serde::Serialize;
 
 use super::{Comparison, Plan};
@@ -52,10 +52,8 @@ struct Document<'p> {
 struct CandidateEntry {
     strategy: ExecutionStrategy,
     predicted_ns: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    energy_j: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cost: Option<f64>,
+    #[serde(flatten)]
+    amounts: Amounts,
     evidence: Evidence,
 }
 
@@ -128,8 +126,7 @@ fn document(plan: &Plan) -> Document<'_> {
             .map(|candidate| CandidateEntry {
                 strategy: candidate.strategy,
                 predicted_ns: candidate.predicted_ns,
-                energy_j: candidate.energy_j,
-                cost: candidate.cost,
+                amounts: candidate.amounts,
                 evidence: candidate.evidence,
             })
             .collect(),
