@@ -1,7 +1,7 @@
 //! Finds bottlenecks: operations that are slow, unsteady or spiky, with the likely cause as far as
 //! the profile shows it, and the next step.
 
-use breakeven_profile::profile::{Operation, Profile};
+use breakeven_profile::profile::{Operation, OperationKey, Profile};
 use breakeven_profile::stats::Summary;
 use breakeven_profile::unit::percent;
 use serde::Serialize;
@@ -98,12 +98,9 @@ impl std::fmt::Display for FindingKind {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[must_use]
 pub struct Finding {
-    /// The operation's name.
-    pub operation: String,
-    /// The device's id.
-    pub device: String,
-    /// Elements in one call.
-    pub size: Option<u64>,
+    /// The operation.
+    #[serde(flatten)]
+    pub key: OperationKey,
     /// The kind of problem.
     pub what: FindingKind,
     /// The figure that exceeds the threshold: ns for slow, a fraction for variance, a ratio for
@@ -154,9 +151,7 @@ impl Subject<'_> {
         let findings = passed.map(|(what, value, threshold, why)| {
             let (cause, next_step) = why();
             Finding {
-                operation: operation.name.clone(),
-                device: operation.device.clone(),
-                size: operation.size,
+                key: operation.key(),
                 what,
                 value,
                 threshold,

@@ -74,7 +74,7 @@ fn blamed(profile: &Profile) -> [f64; 3] {
     let findings = overview(profile, &Limits::default()).findings;
     CAUSES.map(|cause| {
         let named = findings.iter().filter(|each| each.cause.contains(cause));
-        let mut names: Vec<&str> = named.map(|each| each.operation.as_str()).collect();
+        let mut names: Vec<&str> = named.map(|each| each.key.name.as_str()).collect();
         names.sort_unstable();
         names.dedup();
         names.len() as f64 / OPERATIONS as f64

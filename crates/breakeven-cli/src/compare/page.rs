@@ -217,7 +217,7 @@ pub(super) fn said(report: &Report, operation: &OperationComparison) -> String {
 
 /// Prints the page for a terminal.
 pub(super) fn table(report: &Report, out: &mut dyn Write) -> Result<()> {
-    Ok(crate::print::print(&report.page(), out)?)
+    crate::print::print(&report.page(), out)
 }
 
 /// Prints the page as Markdown.

@@ -159,14 +159,14 @@ fn only(loaded: &mut Loaded, operation: Option<&str>) -> Result<()> {
     let Some(operation) = operation else {
         return Ok(());
     };
-    let names = || loaded.series.iter().map(|series| series.operation.as_str());
+    let names = || loaded.series.iter().map(|series| series.key.name.as_str());
     if !names().any(|name| name == operation) {
         let hint = crate::values::similar(operation, names());
         bail!(
             "there is no operation {operation:?} in the history; {hint}`breakeven history show` names all"
         );
     }
-    loaded.series.retain(|series| series.operation == operation);
+    loaded.series.retain(|series| series.key.name == operation);
     Ok(())
 }
 
@@ -204,7 +204,7 @@ fn changes(path: &Path, args: &ChangesArgs, out: &mut dyn Write) -> Result<Endin
     let mut changes = breakeven_history::changes(&loaded, &sensitivity(&args.sensitivity));
     let mut failed = history.failed(&loaded.entries)?;
     let asked = |name: &String| args.operation.as_ref().is_none_or(|asked| asked == name);
-    failed.retain(|failed| asked(&failed.operation.name));
+    failed.retain(|failed| asked(&failed.key.name));
     let passed = failed.is_empty() && !changes.iter().any(Change::is_alert);
     changes.retain(|change| change.is_alert() || !args.open);
     let mut found = Found::new(&loaded, changes);

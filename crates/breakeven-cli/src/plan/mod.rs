@@ -253,7 +253,7 @@ impl Question {
 fn unknown_rates(gpu: &GpuSpec) -> Option<String> {
     let (launch, transfer) = (gpu.launch.is_known(), gpu.transfer_bytes_per_s.is_known());
     let missing = match (launch, transfer) {
-        _ if !gpu.speedup.is_known() => {
+        _ if gpu.speedup.is_unknown() => {
             "its rate over that of a core (`speedup`) is not known: there is no estimate of its time"
         }
         (true, true) => return None,

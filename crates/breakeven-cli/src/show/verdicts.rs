@@ -168,7 +168,7 @@ fn with_flag(step: &str) -> String {
 }
 
 fn item(report: &Report, finding: &Finding) -> Item {
-    let who = report.who(&finding.operation, finding.size, &finding.device);
+    let who = report.who(&finding.key);
     let said = Text::new(finding_text(finding), Tone::Warning);
     Item {
         head: vec![format!("{who}:").into(), said],
@@ -215,7 +215,7 @@ fn add_targets(report: &Report, page: &mut Page) {
     let more = missed.len().saturating_sub(MOST_PRINTED);
     let rows = missed.into_iter().take(MOST_PRINTED).map(|(row, targets)| {
         Row::new([
-            report.who(&row.operation, row.size, &row.device).into(),
+            report.who(&row.key).into(),
             Text::new(missed_text(*targets), Tone::Warning),
             unit::percent(row.share_of_total).into(),
         ])
@@ -249,7 +249,7 @@ fn missed_text(targets: Targets) -> String {
 fn add_budgets(report: &Report, page: &mut Page) {
     let rows = report.overview.rows.iter();
     let table = Standing::table(rows.flat_map(|row| {
-        let who = report.who(&row.operation, row.size, &row.device);
+        let who = report.who(&row.key);
         row.budgets.iter().map(move |held| (who.clone(), *held))
     }));
     if table.rows.is_empty() && !report.budgets_given {

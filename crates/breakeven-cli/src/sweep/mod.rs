@@ -10,7 +10,7 @@ use breakeven_judge::break_even::refined_sizes;
 use breakeven_profile::file;
 use breakeven_profile::profile::Device;
 use executions::executions;
-pub(crate) use found::{Found, Point, Rival};
+pub(crate) use found::{Found, Point, Rival, Time};
 
 use crate::engine::devices::devices;
 use crate::engine::protocol::{Cell, Message, PointCell, Request};
