@@ -218,7 +218,7 @@ fn how(metric: &Metric) -> &'static str {
         Metric::Calls | Metric::Total => {
             " by the recorder: how often a benchmark tool repeats is its own choice"
         }
-        Metric::Energy => " (`breakeven profile --energy` says what it needs)",
+        Metric::Energy => " (`breakeven profile` measures it where the machine has a counter)",
         _ => "",
     }
 }
