@@ -101,7 +101,7 @@ fn a_baseline_of_fewer_runs_is_warned_of() {
     write(directory.path(), "few.json", &[few]);
     let ended = within(&directory, "compare baseline.json few.json --accept");
     assert_eq!(ended.code, Some(0), "{ended:#?}");
-    assert_snapshot!(ended.stderr, @"");
+    assert_snapshot!(ended.stderr, @"warning: baseline.json: its 5 runs are replaced by 1: a comparison with fewer runs finds fewer changes; measure as many");
 }
 
 #[test]

@@ -254,7 +254,7 @@ fn a_commit_that_is_not_on_the_branch_gets_none() {
     };
     let (said, branch) = run("history add new.json");
     assert!(branch.is_null(), "{branch}");
-    assert_snapshot!(said, @"");
+    assert_snapshot!(said, @"note: new.json: its commit 4f2a91c is not on main, which is checked out: it gets no branch; --branch names one");
     let (said, branch) = run("history add new.json --at HEAD");
     assert_eq!((&*said, branch.as_str()), ("", Some("main")));
 }

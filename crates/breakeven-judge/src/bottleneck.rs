@@ -133,9 +133,7 @@ impl std::fmt::Display for NextStep {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::MoreWarmUp => "more warm-up calls",
-            Self::MoreRuns => {
-                "check for other programs, and the clock frequency; make more runs"
-            }
+            Self::MoreRuns => "check for other programs, and the clock frequency; make more runs",
             Self::Other(words) => words,
         })
     }

@@ -80,8 +80,8 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
         if after < before {
             let name = baseline[0].display();
             let said = format!(
-                "warning: {name}: {before} run(s) are replaced by {after}: comparisons with fewer \
-                 runs find fewer changes; measure as many, with --runs"
+                "warning: {name}: its {before} runs are replaced by {after}: a comparison with \
+                 fewer runs finds fewer changes; measure as many"
             );
             // The reader of stderr may be gone.
             let _ = writeln!(err, "{}", clean(&said));

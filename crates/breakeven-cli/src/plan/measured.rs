@@ -102,9 +102,7 @@ impl Measured {
             true => format!("`breakeven profile --strategy auto --kernel {operation}` measures it"),
             false => "executions with the strategy Auto measure it".to_owned(),
         };
-        format!(
-            "{operation:?} was not measured on the CPU, so no times are compared; {how}"
-        )
+        format!("{operation:?} was not measured on the CPU, so no times are compared; {how}")
     }
 
     /// Time of a task on one core of this machine, ns, which is assumed for a described machine;

@@ -68,6 +68,11 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
     session.profile.load.extend(load);
     let ended = ended?;
     session.profile.interrupted = ended == Ended::Interrupted;
+    // Another run may have executed a batch on other devices.
+    session.profile.operations.sort_by_key(|operation| {
+        let kernel = operation.name.split(':').next();
+        NAMES.iter().position(|name| Some(*name) == kernel)
+    });
     if args.with_host {
         session.profile.environment.host = host();
     }

@@ -325,12 +325,15 @@ impl Read {
                 };
             }
             let lacks_unit = self.lacks_unit;
-            return self.folded.profile(&names, notes).map_err(|error| match error.kind() {
-                FileErrorKind::Empty if lacks_unit => {
-                    FileError::new(FileErrorKind::Unit, error.message())
-                }
-                _ => error,
-            });
+            return self
+                .folded
+                .profile(&names, notes)
+                .map_err(|error| match error.kind() {
+                    FileErrorKind::Empty if lacks_unit => {
+                        FileError::new(FileErrorKind::Unit, error.message())
+                    }
+                    _ => error,
+                });
         }
         // This program's samples sum up its events, and more where events were dropped.
         notes.left_out(

@@ -98,8 +98,8 @@ fn a_cpu_that_was_not_measured_is_said() {
         let plan = plan(directory.path(), &args).run().quietly(0).json();
         plan["notes"].to_string()
     };
-    assert_snapshot!(note("blur"), @"");
-    assert_snapshot!(note("conv2d"), @"");
+    assert_snapshot!(note("blur"), @r#"["the size of a task is the one that was measured","\"blur\" was not measured on the CPU, so no times are compared; executions with the strategy Auto measure it"]"#);
+    assert_snapshot!(note("conv2d"), @r#"["the size of a task is the one that was measured","\"conv2d\" was not measured on the CPU, so no times are compared; `breakeven profile --strategy auto --kernel conv2d` measures it"]"#);
 }
 
 /// GPU and CPU commands that differ by a factor, so that both are worth using.
