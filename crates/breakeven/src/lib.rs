@@ -98,27 +98,22 @@ pub use recommend::{StrategyRecommendation, WorkloadProfiler};
 pub use store::Costs;
 pub use tensor::{Element, Inputs, Tensor};
 
-/// The README's examples, compiled.
+/// The examples of the pages, compiled.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
-
-/// The guide's examples, compiled.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/guide.md")]
-struct Guide;
-
-/// The example of chains, compiled.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/chains.md")]
-struct Chains;
-
-/// The page on tuning, compiled.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/tuning.md")]
-struct TuningGuide;
-
-/// The migration from earlier designs, compiled.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/porting.md")]
-struct Porting;
+mod pages {
+    #[cfg(feature = "gpu")] // its first example opens one
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/guide.md")]
+    struct Guide;
+    #[doc = include_str!("../../../docs/chains.md")]
+    struct Chains;
+    #[doc = include_str!("../../../docs/tuning.md")]
+    struct Tuning;
+    #[doc = include_str!("../../../docs/porting.md")]
+    struct Porting;
+    #[doc = include_str!("../../../docs/tutorial-rust.md")]
+    struct TutorialRust;
+    #[doc = include_str!("../../../docs/tutorial-break-even.md")]
+    struct TutorialBreakEven;
+}
