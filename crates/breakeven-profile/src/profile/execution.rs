@@ -76,6 +76,7 @@ impl Executions {
             *known = known.saturating_add(executions);
         }
         self.predicted_ns = self.predicted_ns.or(all.predicted_ns);
+        self.device_error = self.device_error.take().or(all.device_error);
         let later = std::mem::replace(&mut self.fallbacks, all.fallbacks);
         for fallback in later {
             let mut known = self.fallbacks.iter_mut();
