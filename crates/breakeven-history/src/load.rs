@@ -233,7 +233,7 @@ impl History {
                 let series = Series {
                     operation: row.get(1)?,
                     device: row.get(2)?,
-                    size: size.map(i64::unsigned_abs),
+                    size: size.map(i64::cast_unsigned),
                     machine: row.get(4)?,
                     points: Vec::new(),
                 };

@@ -39,8 +39,11 @@ const METRICS: [(&str, &str, &str); 10] = [
 /// The memory of a run, which is no counter.
 const MEMORY: &str = "memory";
 
-/// Devices that are kept apart; those beyond are one.
+/// Devices that are kept apart …
 const DEVICES: usize = 1 << 10;
+
+/// … and the one that stands for those beyond.
+const OTHER_DEVICES: &str = "(other devices)";
 
 /// The operations of a file by number, in the order in which it names them first.
 #[derive(Default)]
@@ -56,6 +59,7 @@ pub(crate) struct Gather {
     long_names: u64,
     is_trace: bool,
     others: u64,
+    other_devices: u64,
 }
 
 /// One operation while its samples come in.
@@ -136,13 +140,16 @@ impl Gather {
 
     /// The number of a device.
     pub(crate) fn device(&mut self, id: &str) -> u32 {
-        let known = self.devices.iter().position(|device| device == id);
-        let number = known.unwrap_or(self.devices.len()).min(DEVICES - 1);
-        if number == self.devices.len() {
-            self.devices.push(id.to_owned());
-            self.numbers.push(HashMap::new());
+        if let Some(known) = self.devices.iter().position(|device| device == id) {
+            return known as u32;
         }
-        number as u32
+        if self.devices.len() >= DEVICES && id != OTHER_DEVICES {
+            self.other_devices += 1;
+            return self.device(OTHER_DEVICES);
+        }
+        self.devices.push(id.to_owned());
+        self.numbers.push(HashMap::new());
+        self.devices.len() as u32 - 1
     }
 
     /// The number of an operation; `category` is what a tracer calls its kind.
@@ -317,6 +324,8 @@ impl Gather {
              {OTHERS}"
         );
         notes.left_out(self.others, "event(s)", why);
+        let why = format!("the id of their device: beyond {DEVICES} it is {OTHER_DEVICES}");
+        notes.left_out(self.other_devices, "value(s)", why);
         let operations = self.operations.into_iter();
         let operations = operations.filter(|each| !each.is_skipped || !each.runs.is_empty());
         operations.map(|each| each.into_operation(notes)).collect()

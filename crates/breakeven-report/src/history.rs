@@ -90,9 +90,8 @@ pub(crate) fn part(series: &[HistorySeries]) -> Option<Part> {
     let mut data = Vec::new();
     for (index, series) in series.iter().enumerate() {
         let label = shown(&series.label, MOST_NAME);
-        let last = series.points.len().saturating_sub(1);
         let mut changes: Vec<&HistoryChange> = series.changes.iter().collect();
-        changes.retain(|change| change.index <= last);
+        changes.retain(|change| change.index < series.points.len());
         changes.sort_by_key(|change| change.index);
         let texts: Vec<String> = changes
             .iter()
@@ -134,7 +133,7 @@ pub(crate) fn part(series: &[HistorySeries]) -> Option<Part> {
             label,
             unit: shown(&series.unit, MOST_NAME),
             points: series.points.iter().map(PointData::of).collect(),
-            levels: levels(&changes, last),
+            levels: levels(&changes, points.saturating_sub(1)),
             changes: marks.collect(),
         });
     }

@@ -63,12 +63,12 @@ pub mod plan {
     #[cfg(test)]
     pub(crate) use breakeven_schedule::plan::Added;
     pub use breakeven_schedule::plan::{
-        Absence, Aim, Alone, Basis, Candidate, ChainCosts, Cost, Decision, DeviceLinks, Evidence,
-        ExecutionStrategy, Goal, GpuCosts, GpuSpec, Leg, MANY_TASKS, Machine, Move, NextRun,
-        Objective, Observation, OperationCosts, Order, Orders, Outcome, PARALLEL_FROM, PlacedStage,
-        Placement, Power, Price, Prices, ProfilingHeuristics, RanOn, Resource, RuleFacts, Ruling,
-        SEQUENTIAL_BELOW, Shape, Share, Stage, StageCosts, StageTime, TransferTime, Tuning, Ways,
-        Work, costs_from_rates, decide, decide_by, decide_for, rule,
+        Absence, Aim, Alone, Amounts, Basis, Candidate, ChainCosts, Cost, Decision, DeviceLinks,
+        Evidence, ExecutionStrategy, Goal, GpuCosts, GpuSpec, Leg, MANY_TASKS, Machine, Move,
+        NextRun, Objective, Observation, OperationCosts, Order, Orders, Outcome, PARALLEL_FROM,
+        PlacedStage, Placement, Power, Price, Prices, ProfilingHeuristics, RanOn, Resource,
+        RuleFacts, Ruling, SEQUENTIAL_BELOW, Shape, Share, Stage, StageCosts, StageTime,
+        TransferTime, Tuning, Ways, Work, costs_from_rates, decide, decide_by, decide_for, rule,
     };
     pub(crate) use breakeven_schedule::plan::{
         Forgotten, Group, Learned, Model, Query, StatedWork, Took, decide_tuned, estimate, micros,

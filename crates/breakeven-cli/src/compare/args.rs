@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use breakeven_judge::Threshold;
 use breakeven_judge::compare::Metric;
-use clap::{Args, ValueEnum};
+use clap::Args;
+
+use super::format::{self, Format};
 
 #[derive(Debug, Args)]
 #[command(
@@ -86,8 +88,8 @@ pub(crate) struct CompareArgs {
     pub(crate) budget: Option<PathBuf>,
 
     /// Format of the output
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: CompareFormat,
+    #[arg(long, default_value = "table", value_parser = format::parser())]
+    pub(crate) format: &'static Format,
 
     /// File to write in that format, while the table is printed; or FORMAT=FILE, once per format
     #[arg(short, long, value_name = "[FORMAT=]FILE", value_parser = output)]
@@ -97,25 +99,10 @@ pub(crate) struct CompareArgs {
     pub(crate) input: crate::input::InputArgs,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CompareFormat {
-    /// A table, as wide as the terminal
-    #[default]
-    Table,
-    /// JSON with all figures
-    Json,
-    /// For a report or a CI summary
-    Markdown,
-    /// For GitHub Actions: annotations of the pull request
-    Github,
-    /// For CI systems that display tests
-    Junit,
-}
-
 /// A file to write, and its format if it differs from that of `--format`.
 #[derive(Debug, Clone)]
 pub(crate) struct Output {
-    pub(crate) format: Option<CompareFormat>,
+    pub(crate) format: Option<&'static Format>,
     pub(crate) path: PathBuf,
 }
 
@@ -127,7 +114,7 @@ fn metric(text: &str) -> Result<Metric, Infallible> {
 #[expect(clippy::unnecessary_wraps, reason = "clap calls it")]
 fn output(text: &str) -> Result<Output, Infallible> {
     let named = text.split_once('=').and_then(|(format, path)| {
-        let format = CompareFormat::from_str(format, false).ok()?;
+        let format = Format::named(format)?;
         Some((format, path))
     });
     Ok(Output {

@@ -13,7 +13,8 @@ use breakeven_profile::file;
 use breakeven_profile::profile::Profile;
 
 use crate::compare::accept::Accepted;
-use crate::compare::args::{CompareArgs, CompareFormat, Output};
+use crate::compare::args::{CompareArgs, Output};
+use crate::compare::format::{FORMATS, Format};
 use crate::compare::page::{Report, Source};
 use crate::exit::Ending;
 use crate::input::{Input, behind, distinct};
@@ -21,6 +22,7 @@ use crate::print::unless_closed;
 
 mod accept;
 pub(crate) mod args;
+mod format;
 mod github;
 mod json;
 mod junit;
@@ -72,9 +74,9 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
     }
     let printed = match args.output.iter().all(|output| output.format.is_some()) {
         true => args.format,
-        false => CompareFormat::Table,
+        false => &FORMATS[0],
     };
-    unless_closed(page::write(&report, printed, out))?;
+    unless_closed((printed.write)(&report, out).and_then(|()| Ok(out.flush()?)))?;
     if let Some(accepted) = &accepted {
         let [before, after] = report.sources.each_ref().map(|source| source.runs);
         if after < before {
@@ -135,10 +137,10 @@ fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     Ok((baseline, current))
 }
 
-fn write_file(report: &Report, format: CompareFormat, path: &Path) -> Result<()> {
+fn write_file(report: &Report, format: &Format, path: &Path) -> Result<()> {
     file::replace(path, |out| {
         let mut plain = anstream::StripStream::new(Vec::new());
-        page::write(report, format, &mut plain)?;
+        (format.write)(report, &mut plain)?;
         out.write_all(&plain.into_inner())
             .with_context(|| format!("{} cannot be written", path.display()))
     })

@@ -12,8 +12,6 @@ use breakeven_judge::{OperationComparison, Outcome, Policy, ProfilerComparison, 
 use breakeven_profile::profile::Profile;
 use serde::Serialize;
 
-use crate::compare::args::CompareFormat;
-
 /// The printed comparison.
 pub(crate) struct Report {
     /// Baseline and current side.
@@ -227,22 +225,18 @@ pub(super) fn said(report: &Report, operation: &OperationComparison) -> String {
     said
 }
 
-/// Prints a report.
-pub(crate) fn write(report: &Report, format: CompareFormat, out: &mut dyn Write) -> Result<()> {
-    match format {
-        CompareFormat::Table => crate::print::print(&report.page(), out)?,
-        CompareFormat::Json => crate::compare::json::write(report, out)?,
-        CompareFormat::Markdown => {
-            match report.gated {
-                true => writeln!(out, "### breakeven: {}\n", report.verdict.outcome)?,
-                false => writeln!(out, "### breakeven\n")?,
-            }
-            report.page().markdown(out)?;
-        }
-        CompareFormat::Github => crate::compare::github::write(report, out)?,
-        CompareFormat::Junit => crate::compare::junit::write(report, out)?,
+/// Prints the page for a terminal.
+pub(super) fn table(report: &Report, out: &mut dyn Write) -> Result<()> {
+    Ok(crate::print::print(&report.page(), out)?)
+}
+
+/// Prints the page as Markdown.
+pub(super) fn markdown(report: &Report, out: &mut dyn Write) -> Result<()> {
+    match report.gated {
+        true => writeln!(out, "### breakeven: {}\n", report.verdict.outcome)?,
+        false => writeln!(out, "### breakeven\n")?,
     }
-    Ok(out.flush()?)
+    Ok(report.page().markdown(out)?)
 }
 
 #[cfg(test)]

@@ -201,7 +201,8 @@ fn windows<G: GpuExecutor<Ticket, ()>>(
     mut before: Before,
     err: &mut dyn Write,
 ) -> Result<()> {
-    let at_once = jobs.workers + jobs.visible.len() * args.gpu_batch.get();
+    let on_gpus = jobs.visible.len().saturating_mul(args.gpu_batch.get());
+    let at_once = jobs.workers.saturating_add(on_gpus);
     let most = at_once.saturating_mul(PER_SLOT).min(MOST_INPUTS);
     let (explanation, failed) = (Mutex::new(None), Mutex::new(None));
     let run = |window: &Arc<Window>| {

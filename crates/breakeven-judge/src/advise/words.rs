@@ -236,7 +236,7 @@ impl Advice {
     pub fn page(&self, shown: &[OptimizationSuggestion]) -> Page {
         let mut page = Page::default();
         page.items(items(shown));
-        let more = self.suggestions.len() - shown.len();
+        let more = self.suggestions.len().saturating_sub(shown.len());
         if more > 0 {
             page.say(format!("… and {more} more"));
         }

@@ -345,7 +345,7 @@ impl ComparisonSummary {
     pub fn text(&self) -> String {
         let plural = |count: usize| if count == 1 { "" } else { "s" };
         let (worse, better) = (self.regressions_count, self.improvements_count);
-        let unchanged = self.no_change_count - self.worse_mean_count;
+        let unchanged = self.no_change_count.saturating_sub(self.worse_mean_count);
         let counts = [
             (worse, format!("regression{}", plural(worse))),
             (better, format!("improvement{}", plural(better))),

@@ -6,7 +6,7 @@ use std::io::Write;
 use anyhow::Result;
 use breakeven::WorkloadProfile;
 use breakeven::hardware::{Fact, GpuKind};
-use breakeven::plan::{Aim, Basis, Evidence, Machine, Power, Stage};
+use breakeven::plan::{Aim, Amounts, Basis, Evidence, Machine, Power, Stage};
 use serde::Serialize;
 
 use super::{Comparison, Plan};
@@ -53,10 +53,8 @@ struct Document<'p> {
 struct CandidateEntry {
     strategy: String,
     predicted_ns: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    energy_j: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cost: Option<f64>,
+    #[serde(flatten)]
+    amounts: Amounts,
     evidence: String,
 }
 
@@ -155,8 +153,7 @@ fn document(plan: &Plan) -> Document<'_> {
             .map(|candidate| CandidateEntry {
                 strategy: candidate.strategy.to_string(),
                 predicted_ns: candidate.predicted_ns,
-                energy_j: candidate.energy_j,
-                cost: candidate.cost,
+                amounts: candidate.amounts,
                 evidence: entry(candidate.evidence),
             })
             .collect(),
