@@ -102,16 +102,19 @@ fn profile(source: Source) -> Result<Profile, FileError> {
         return file::read_from(&text[..], path);
     }
     let is_table = |end: &str| ["csv", "tsv", "jsonl", "ndjson"].contains(&end);
-    let told = if source.is_folder() {
-        "the folder holds no results of a tool that is known; name a file in it"
+    let (kind, told) = if source.is_folder() {
+        let told = "the folder holds no results of a tool that is known; name a file in it";
+        (FileErrorKind::NotAProfile, told)
     } else if let Some(told) = other::what_to_give(&source) {
-        told
+        (FileErrorKind::NotAProfile, told)
     } else if source.extension().as_deref().is_some_and(is_table) {
-        "which column of the table is what? name the columns, as in name=…,time=…,unit=ms"
+        let told = "which column of the table is what? name the columns, as in \
+                    name=…,time=…,unit=ms";
+        (FileErrorKind::Columns, told)
     } else {
         return file::read_from(source.into_all(), path);
     };
-    Err(FileError::new(FileErrorKind::NotAProfile, told))
+    Err(FileError::new(kind, told))
 }
 
 fn is_profile(source: &Source) -> bool {
@@ -144,7 +147,7 @@ fn importer(source: &Source, options: &Options) -> Result<Option<&'static Import
         .filter(|each| (each.recognises)(source));
     match (found.next(), found.next()) {
         (Some(one), Some(other)) => Err(FileError::new(
-            FileErrorKind::NotAProfile,
+            FileErrorKind::Format,
             format!(
                 "it could be of the format {} or {}; name the format",
                 one.name, other.name

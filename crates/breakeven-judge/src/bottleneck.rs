@@ -111,7 +111,35 @@ pub struct Finding {
     /// The likely cause, from what the profile shows.
     pub cause: String,
     /// What to try next.
-    pub next_step: String,
+    pub next_step: NextStep,
+}
+
+/// What to try next about a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NextStep {
+    /// Measure with more warm-up calls.
+    MoreWarmUp,
+    /// Measure with more runs.
+    MoreRuns,
+    /// Something that changes the program or its surroundings, in words.
+    Other(&'static str),
+}
+
+impl std::fmt::Display for NextStep {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::MoreWarmUp => "more warm-up calls",
+            Self::MoreRuns => "check for other programs, and the clock frequency; make more runs",
+            Self::Other(words) => words,
+        })
+    }
+}
+
+impl Serialize for NextStep {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// An operation and the figures that it is judged by.
@@ -156,7 +184,7 @@ impl Subject<'_> {
                 value,
                 threshold,
                 cause,
-                next_step: next_step.to_owned(),
+                next_step,
             }
         });
         findings.collect()
@@ -164,7 +192,7 @@ impl Subject<'_> {
 }
 
 /// The likely cause and the next step.
-type Why = (String, &'static str);
+type Why = (String, NextStep);
 
 /// Fraction of a call from which one of its phases counts as the cause.
 const MAIN_SHARE: f64 = 0.5;
@@ -178,6 +206,11 @@ impl Subject<'_> {
     }
 
     fn why_slow(&self) -> Why {
+        let (cause, step) = self.slow_because();
+        (cause, NextStep::Other(step))
+    }
+
+    fn slow_because(&self) -> (String, &'static str) {
         let part = |phase: &str| median(self.operation.phase_ns(phase)).unwrap_or(0.0);
         let (transfer, launch) = (part("upload") + part("download"), part("launch"));
         let whole = transfer + part("kernel") + launch;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use breakeven_judge::bottleneck::Targets;
+use breakeven_judge::bottleneck::{NextStep, Targets};
 use breakeven_judge::page::figures::times;
 use breakeven_judge::page::{Column, Item, Page, Row, Table, Text, Tone};
 use breakeven_judge::{Finding, FindingKind, Standing, Winner};
@@ -148,7 +148,7 @@ fn add_findings(report: &Report, page: &mut Page) {
         if let (Some(last), [finding, ..]) = (items.last_mut(), &group[..]) {
             last.facts = vec![
                 ("cause".to_owned(), finding.cause.clone().into()),
-                ("next".to_owned(), with_flag(&finding.next_step).into()),
+                ("next".to_owned(), with_flag(finding.next_step).into()),
             ];
         }
         items
@@ -162,9 +162,12 @@ fn add_findings(report: &Report, page: &mut Page) {
 }
 
 /// The next step, with the flag for it.
-fn with_flag(step: &str) -> String {
-    step.replace("more warm-up calls", "more warm-up calls (--warmup)")
-        .replace("more runs", "more runs (--runs)")
+fn with_flag(step: NextStep) -> String {
+    match step {
+        NextStep::MoreWarmUp => format!("{step} (--warmup)"),
+        NextStep::MoreRuns => format!("{step} (--runs)"),
+        _ => step.to_string(),
+    }
 }
 
 fn item(report: &Report, finding: &Finding) -> Item {

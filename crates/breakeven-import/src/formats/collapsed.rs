@@ -1,6 +1,6 @@
 //! Collapsed stacks, as `perf` with `stackcollapse-perf`, inferno, py-spy's `--format raw`
 //! and this program write them: a line per call path, its frames parted by `;`, then a
-//! count. What the counts count, the file does not say: `--unit` does. An operation is a
+//! count. What the counts count, the file does not say: [`Options::count_ns`] does. An operation is a
 //! frame, whose one sample is its time in the run; the file is one run.
 
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use crate::source::Source;
 pub(crate) static IMPORTER: Importer = Importer {
     name: "collapsed",
     about: "collapsed stacks: perf with inferno or stackcollapse, py-spy record --format raw, \
-            breakeven convert --to collapsed; give the unit of the counts",
+            breakeven's export; give the unit of the counts",
     recognises: |source| {
         let lines = source.lines().filter(|line| !is_comment(line)).take(50);
         let paths: Vec<Option<(&str, f64)>> = lines.map(path_and_count).collect();
@@ -49,7 +49,7 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
     let Some(unit_ns) = options.count_ns else {
         let told = "the counts of collapsed stacks have no unit; give the unit: ns for those of \
                     breakeven convert, else us or ms, or the rate of the samples, as in 99hz";
-        return Err(wrong(FileErrorKind::Value, told));
+        return Err(wrong(FileErrorKind::Unit, told));
     };
     let mut reader = source.into_reader()?;
     let mut folded = Folded::default();

@@ -1,7 +1,7 @@
 //! `data.js` of github-action-benchmark: the history of a repository's benchmarks. An entry
 //! is what one workflow measured of one commit: a profile with one run, of one figure for
 //! each benchmark. The newest entry is the profile; all of them are the history
-//! ([`Imported::history`](crate::Imported::history)), which `--history` takes the noise of.
+//! ([`Imported::history`](crate::Imported::history)), which a comparison takes the noise of.
 //! With several suites the newest of each counts. The suite is in the name (`Go: BenchmarkA`),
 //! whatever others there are.
 //!

@@ -20,7 +20,7 @@ use crate::walk::{Parts, Want};
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "speedscope",
-    about: "speedscope's JSON: py-spy record --format speedscope, breakeven convert --to speedscope",
+    about: "speedscope's JSON: py-spy record --format speedscope, breakeven's export",
     recognises: |source| source.has("profiles[].type") || source.has("shared.frames"),
     read,
 };
@@ -62,6 +62,8 @@ struct Read {
     unweighted: u64,
     /// Events that cannot be.
     wrong: Skipped,
+    /// A profile was left out because its counts have no unit.
+    lacks_unit: bool,
     /// Profiles so far, and those that are left out.
     sheets: u64,
     refused: Skipped,
@@ -148,6 +150,7 @@ impl Parts for Read {
             "profiles[].name" => self.sheet.name = text().unwrap_or_default(),
             "profiles[].unit" => {
                 let unit = text().ok_or_else(|| "its unit is not a text".to_owned());
+                self.lacks_unit |= self.count_ns.is_none() && matches!(unit.as_deref(), Ok("none"));
                 match unit.and_then(|unit| unit_ns(&unit, self.count_ns)) {
                     Ok(unit_ns) => self.sheet.unit_ns = Some(unit_ns),
                     Err(why) => self.refuse(&why),
@@ -321,7 +324,16 @@ impl Read {
                     None => format!("(frame {frame})"),
                 };
             }
-            return self.folded.profile(&names, notes);
+            let lacks_unit = self.lacks_unit;
+            return self
+                .folded
+                .profile(&names, notes)
+                .map_err(|error| match error.kind() {
+                    FileErrorKind::Empty if lacks_unit => {
+                        FileError::new(FileErrorKind::Unit, error.message())
+                    }
+                    _ => error,
+                });
         }
         // This program's samples sum up its events, and more where events were dropped.
         notes.left_out(

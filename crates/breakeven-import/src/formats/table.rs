@@ -32,7 +32,7 @@ pub(crate) static IMPORTER: Importer = Importer {
 fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
     let Some(columns) = &options.columns else {
         let told = "which column is what? name the columns, as in name=…,time=…,unit=ms";
-        return Err(FileError::new(FileErrorKind::Value, told));
+        return Err(FileError::new(FileErrorKind::Columns, told));
     };
     let first = source.lines().find(|line| !line.trim().is_empty());
     let is_json = first.is_some_and(|line| line.trim_start().starts_with('{'));
