@@ -146,7 +146,7 @@ fn profile(group: &Group<'_>, notes: &mut Notes) -> Result<Profile, FileError> {
                 None => {
                     operation.is_timeless = true;
                     operation.figure(0, unit, unit, bench.value.0);
-                    if let Some(counter) = operation.told.counters.get_mut(unit) {
+                    if let Some(counter) = operation.operation.counters.get_mut(unit) {
                         counter.higher_is_better |= measured.tool == "customBiggerIsBetter";
                     }
                 }

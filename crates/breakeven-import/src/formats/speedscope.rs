@@ -303,8 +303,8 @@ impl Read {
             "there are not as many weights as samples",
         );
         if self.frames.is_empty() {
-            let told = "no frame has a name: shared.frames is missing or empty";
-            return Err(FileError::new(FileErrorKind::Empty, told));
+            let message = "no frame has a name: shared.frames is missing or empty";
+            return Err(FileError::new(FileErrorKind::Empty, message));
         }
         let count = self.frames.len();
         let used = self.operations.keys().chain(self.sampled.keys());
@@ -313,9 +313,9 @@ impl Read {
         notes.left_out(unnamed, "frame(s)", why);
         if self.evented == 0 || (self.samples > 0 && !self.is_own) {
             if self.evented > 0 {
-                let told = "it has both events and samples, whose times may be the same; save \
+                let message = "it has both events and samples, whose times may be the same; save \
                             one profile apart in speedscope";
-                return Err(FileError::new(FileErrorKind::Value, told));
+                return Err(FileError::new(FileErrorKind::Value, message));
             }
             let mut names = vec![String::new(); self.sampled.len()];
             for (frame, number) in &self.sampled {
