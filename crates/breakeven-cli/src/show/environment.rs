@@ -161,6 +161,6 @@ mod tests {
                 ..Clock::default()
             })
         };
-        assert_eq!([0.0, 1.0].map(step), ["less than 1 ns", "1 ns"]);
+        assert_eq!([0.0, 1.0].map(step), ["less than 1 ns", "1.00 ns"]);
     }
 }

@@ -134,7 +134,7 @@ impl Terminal {
     #[track_caller]
     fn is_restored(&self, code: i32) {
         // What is typed before would be its.
-        wait_until("its end", || !self.shown().contains("every 100 ms"));
+        wait_until("the prompt", || self.shown().trim_end().ends_with("shell>"));
         self.keys(&["echo \"code:$?\"", "Enter"]);
         let shown = self.shows(&format!("\ncode:{code}\n"));
         assert!(!shown.contains("q end"), "{shown}");
