@@ -9,7 +9,6 @@ import_exception!(breakeven._errors, FileError);
 import_exception!(breakeven._errors, ProfileError);
 import_exception!(breakeven._errors, RecordingError);
 import_exception!(breakeven._errors, CompareError);
-import_exception!(breakeven._errors, PlanError);
 
 /// A file that cannot be read or written, or has invalid content.
 pub(crate) fn file_error(cause: Cause) -> PyErr {

@@ -237,8 +237,10 @@ impl Advice {
         let mut page = Page::default();
         page.items(items(shown));
         let more = self.suggestions.len() - shown.len();
-        if more > 0 {
-            page.say(format!("… and {more} more"));
+        match more {
+            0 => {}
+            all if shown.is_empty() => page.say(format!("0 of {all} suggestions")),
+            more => page.say(format!("… and {more} more")),
         }
         page.say(self.conclusion());
         page

@@ -16,6 +16,8 @@ from typing import (
     overload,
 )
 
+from numpy.typing import ArrayLike
+
 __version__: str
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -170,18 +172,6 @@ class Advice:
     def export(self, path: PathLike) -> None: ...
 
 def advise(profile: Profile, evidence: List[Profile]) -> Advice: ...
-def plan(
-    tasks: int,
-    *,
-    task_bytes: Optional[int],
-    complexity: float,
-    parallel: float,
-    operation: Optional[str],
-    task_time_ns: Optional[float],
-    hardware: Optional[PathLike],
-    heuristics: Optional[PathLike],
-    device: Optional[str],
-) -> str: ...
 
 class Job:
     """A batch that was started."""
@@ -288,20 +278,20 @@ def devices() -> List[Tuple[str, str]]:
     """The GPUs of this machine: name and kind (discrete, integrated, software, …)."""
 
 def ar_forecast(lags: int, steps: int) -> Operator: ...
-def conv2d(filter: Any, stride: int = 1, padding: int = 0) -> Operator: ...
+def conv2d(filter: ArrayLike, stride: int = 1, padding: int = 0) -> Operator: ...
 def pixel_entropy(window: int) -> Operator: ...
 def image_segmentation(threshold: float, connectivity: int = 4) -> Operator: ...
 def fused_conv_entropy_segment(
-    filter: Any,
+    filter: ArrayLike,
     window: int,
     threshold: float,
     stride: int = 1,
     padding: int = 0,
     connectivity: int = 4,
 ) -> Operator: ...
-def lstm_cell(weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any) -> Operator: ...
+def lstm_cell(weight_ih: ArrayLike, weight_hh: ArrayLike, bias_ih: ArrayLike, bias_hh: ArrayLike) -> Operator: ...
 def dendritic_integration(
-    weights: Any, conductances: Any, nonlinearity: str, **parameters: float
+    weights: ArrayLike, conductances: ArrayLike, nonlinearity: str, **parameters: float
 ) -> Operator: ...
 def vector_add() -> Operator: ...
 def dot_product() -> Operator: ...

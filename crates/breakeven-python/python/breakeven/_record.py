@@ -52,10 +52,16 @@ def decorate(scope: Scope, function: Function) -> Function:
 
         @functools.wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
+            if not _on:
+                return function(*args, **kwargs)
             with named:
                 return function(*args, **kwargs)
 
     return wrapper  # type: ignore[no-any-return]
+
+
+#: For decorated functions: reading it takes no call.
+_on = _breakeven.is_recording()
 
 
 class Profiler:
@@ -73,7 +79,9 @@ class Profiler:
 
     @enabled.setter
     def enabled(self, enabled: bool) -> None:
+        global _on
         _breakeven.record(enabled)
+        _on = _breakeven.is_recording()
 
     def snapshot(self) -> Profile:
         """The recording so far, of all threads, as one run. Open calls are not in it."""
@@ -114,6 +122,7 @@ def get_profiler(enabled: Optional[bool] = None) -> Profiler:
     Recording is on from the start: nothing must be called before the first ``with
     breakeven.profile("name"):``.
     """
+    profiler = Profiler()
     if enabled is not None:
-        _breakeven.record(enabled)
-    return Profiler()
+        profiler.enabled = enabled
+    return profiler

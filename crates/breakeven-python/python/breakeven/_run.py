@@ -252,6 +252,7 @@ def forget(operation: Optional[str] = None, *, costs: Costs = None) -> None:
 
 
 _DEFAULTS: dict[str, Any] = dict(run.__kwdefaults__ or {})
+_USUAL = [item for item in _DEFAULTS.items() if item[0] != "batched"]
 
 
 def _known(options: dict[str, Any], function: str) -> dict[str, Any]:
@@ -261,17 +262,14 @@ def _known(options: dict[str, Any], function: str) -> dict[str, Any]:
     return options
 
 
-def _asked(given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments in the engine's form."""
-    cpu, gpu, workers = given["cpu"], given["gpu"], given["workers"]
-    for name, function in (("cpu", cpu), ("gpu", gpu)):
-        if function is not None and not callable(function):
-            raise InvalidError(f"{name}: {function!r} cannot be called; give a function")
+def _check(given: dict[str, Any]) -> None:
+    """Refuses options of a wrong type."""
+    workers = given["workers"]
     for name in ("operation", "strategy", "device"):
         if given[name] is not None and not isinstance(given[name], str):
             raise InvalidError(f"{name}: {given[name]!r}; give a text")
-    batched, each = bool(given["batched"]), bool(given["return_exceptions"])
-    if each and batched:
+    batched = given["batched"]
+    if given["return_exceptions"] and batched:
         raise InvalidError("return_exceptions needs a function of single tasks: batched=False")
     if workers is not None:
         is_number = isinstance(workers, int) and not isinstance(workers, bool)
@@ -285,8 +283,7 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
             raise InvalidError(f"{name}: {size!r}; give a number of items, 1 or more")
         if size is not None and not batched:
             raise InvalidError(f"{name} is for a function of several items: batched=True")
-    fallback = given["fallback"]
-    fallback = {"allow": 1.0, "deny": 0.0}.get(fallback, fallback)
+    fallback = _PARTS.get(given["fallback"], given["fallback"])
     for name, part in (("fallback", fallback), ("check", given["check"])):
         if not isinstance(part, (int, float)) or not 0 <= part <= 1:
             words = "'allow', 'deny' or " if name == "fallback" else ""
@@ -295,8 +292,7 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
         time = given[name]
         if time is not None and not (isinstance(time, (int, float)) and time >= 0):
             raise InvalidError(f"{name}: {time!r}; give seconds, 0 or more")
-    workload = given["workload"] or {}
-    for name, number in workload.items():
+    for name, number in (given["workload"] or {}).items():
         if name not in Workload.__annotations__:
             known = ", ".join(Workload.__annotations__)
             raise InvalidError(f"workload: {name!r} is not known; give {known}")
@@ -304,42 +300,53 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(number, kind) or not 0 <= number <= sys.maxsize:
             raise InvalidError(f"workload: {name} is {number!r}; give a number, 0 or more")
     try:
-        relative, absolute = (float(part) for part in given["tolerance"])
+        _, _ = map(float, given["tolerance"])
     except (TypeError, ValueError):
         raise InvalidError(
             f"tolerance: {given['tolerance']!r}; give two numbers, (relative, absolute)"
         ) from None
+
+
+#: Fractions of the tasks that may fall back.
+_PARTS = {"allow": 1.0, "deny": 0.0}
+
+
+def _asked(given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments in the engine's form."""
+    cpu, gpu, workers = given["cpu"], given["gpu"], given["workers"]
+    for name, function in (("cpu", cpu), ("gpu", gpu)):
+        if function is not None and not callable(function):
+            raise InvalidError(f"{name}: {function!r} cannot be called; give a function")
+    if [name for name, usual in _USUAL if given[name] is not usual]:
+        _check(given)
+    batched, each = bool(given["batched"]), bool(given["return_exceptions"])
+    fallback, workload = given["fallback"], given["workload"] or {}
     name, memory = given["device"], None
     if name is None:
         name, memory = ("gpu:0", None) if gpu is None else _device()
     costs, processes = given["costs"], workers == "processes"
     return {
+        **given,
         "cpu": cpu if processes else _carried(cpu),
         "gpu": gpu if gpu is None else _carried(gpu),
         "operation": given["operation"] or _name(cpu),
-        "strategy": given["strategy"],
         "batched": batched,
         "pools": processes,
         "processes": processes and not batched,
         "each": each and not processes,
-        "return_exceptions": each,
         "context": contextvars.copy_context() or None,
         "workers": workers if isinstance(workers, int) else 0,
         "fixed": workers is not None,
         "here": True,
         "shown": bool(given["progress"]),
-        "batch_size": given["batch_size"],
-        "min_batch": given["min_batch"],
         "device": name,
         "device_bytes": memory,
         "complexity": workload.get("complexity"),
         "memory_per_task": workload.get("memory_per_task"),
         "parallelization": workload.get("parallelization"),
-        "fallback": float(fallback),
-        "deadline": given["deadline"],
-        "timeout": given["timeout"],
+        "fallback": float(_PARTS.get(fallback, fallback)),
         "check": float(given["check"]),
-        "tolerance": (relative, absolute),
+        "tolerance": tuple(map(float, given["tolerance"])),
         "costs": os.fspath(costs) if costs else None,
         "keeps_costs": costs is not False,
         "join": _listed if processes and not batched else _join,
@@ -609,7 +616,7 @@ def _processes(cpu: Callable[[Any], Any], asked: dict[str, Any]) -> Callable[[An
         with open(path + ".new", "wb") as file:
             file.write(pickled)
         os.replace(path + ".new", path)
-    each = None if asked["batched"] else asked["return_exceptions"]
+    each = None if asked["batched"] else bool(asked["return_exceptions"])
 
     def call(tasks: Any) -> Any:
         return pool.submit(_in_process, path, tasks, each).result()

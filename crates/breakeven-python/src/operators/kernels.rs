@@ -8,17 +8,21 @@ use breakeven::kernels::{
     VectorAdd,
 };
 use breakeven::{Error, Tensor};
-use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use numpy::{AllowTypeChange, PyArrayLikeDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 use super::{Form, PyOperator, raised};
 use crate::errors;
 
-type Array<'py> = PyReadonlyArrayDyn<'py, f32>;
+/// An array, or anything that NumPy converts to one.
+type Array<'py> = PyArrayLikeDyn<'py, f32, AllowTypeChange>;
+
+fn values(array: &Array<'_>) -> Vec<f32> {
+    array.as_array().iter().copied().collect()
+}
 
 fn tensor(py: Python<'_>, array: &Array<'_>) -> PyResult<Tensor<'static>> {
-    let values = array.as_slice()?.to_vec();
-    Tensor::new(values, array.shape()).map_err(|error| raised(py, &error))
+    Tensor::new(values(array), array.shape()).map_err(|error| raised(py, &error))
 }
 
 fn made<T>(py: Python<'_>, made: Result<T, Error>) -> PyResult<T> {
@@ -36,7 +40,8 @@ fn connectivity(py: Python<'_>, connectivity: usize) -> PyResult<Connectivity> {
     }
 }
 
-/// Forecasts by an autoregressive model: batch × points in, batch × `steps` out.
+/// Forecasts of an autoregressive model with intercept, fitted to each series by least squares:
+/// batch × points in, batch × ``steps`` out. A singular series gives NaN.
 #[pyfunction]
 pub(crate) fn ar_forecast(py: Python<'_>, lags: usize, steps: usize) -> PyResult<PyOperator> {
     Ok(PyOperator::numbers(made(py, ArForecast::new(lags, steps))?))
@@ -55,13 +60,15 @@ pub(crate) fn conv2d(
     Ok(PyOperator::numbers(made(py, conv)?).of_images())
 }
 
-/// Shannon entropy in bits of each pixel's window: batch × height × width in and out.
+/// Shannon entropy in bits (0 to 8) of the window around each pixel, 1 to 255 wide: batch × height ×
+/// width in and out, values of 0 to 1.
 #[pyfunction]
 pub(crate) fn pixel_entropy(py: Python<'_>, window: usize) -> PyResult<PyOperator> {
     Ok(PyOperator::numbers(made(py, PixelEntropy::new(window))?).of_images())
 }
 
-/// Connected components of the pixels above a threshold: labels in raster order, `uint32`.
+/// Connected components of the pixels above a threshold: batch × height × width in, labels in raster
+/// order out (``uint32``, 0 for the background).
 #[pyfunction]
 #[pyo3(signature = (threshold, connectivity = 4))]
 pub(crate) fn image_segmentation(
@@ -119,18 +126,18 @@ pub(crate) fn lstm_cell(
         }
     };
     let cell = LstmCell::new(
-        weight_ih.as_slice()?,
-        weight_hh.as_slice()?,
-        bias_ih.as_slice()?,
-        bias_hh.as_slice()?,
+        &values(&weight_ih),
+        &values(&weight_hh),
+        &values(&bias_ih),
+        &values(&bias_hh),
         [inputs, hidden],
     );
     Ok(PyOperator::numbers(made(py, cell)?))
 }
 
-/// Neurons with dendrites: batch × dendrites × inputs and the previous soma in, somas out.
-/// `nonlinearity`: `sigmoid` (k, theta), `nmda` (mg, `v_rest`), `active_bp` (beta) or
-/// `multiplicative`, with its parameters by name.
+/// Neurons whose dendrites integrate their inputs. ``weights`` are neurons × dendrites × inputs,
+/// ``conductances`` neurons × dendrites; ``nonlinearity`` is ``sigmoid`` (``k`` per mV, ``theta``
+/// mV), ``nmda`` (``mg`` mM, ``v_rest`` mV), ``active_bp`` (``beta`` per mV) or ``multiplicative``.
 #[pyfunction]
 #[pyo3(signature = (
     weights, conductances, nonlinearity, *, k = 1.0, theta = 0.0, mg = 1.0, v_rest = -70.0,

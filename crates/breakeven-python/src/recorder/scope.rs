@@ -80,6 +80,7 @@ pub(crate) fn profile<'py>(
     if let Some(name) = what.as_ref().and_then(|what| what.cast::<PyString>().ok()) {
         let scope = match recorder::is_on() {
             true => Scope::made(name, keywords)?,
+            false if keywords.is_none() => return Ok(Scope::shared(name)?.into_any()),
             // Its arguments are checked when they are needed.
             false => Scope {
                 asked: Some((name.clone().unbind(), keywords.cloned().map(Bound::unbind))),
@@ -176,27 +177,29 @@ impl Scope {
         }
     }
 
-    /// The operation of that name. Without device and size it is found by the text itself, whose
-    /// hash Python caches.
+    /// The operation of that name.
     fn site_of(&self, name: &Bound<'_, PyString>) -> PyResult<&'static Site> {
-        static KNOWN: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
-        if self.more.is_some() {
-            return Ok(self.site_named(&name.to_cow()?));
+        match &self.more {
+            Some(_) => Ok(self.site_named(&name.to_cow()?)),
+            None => Self::shared(name)?.get().site(),
         }
+    }
+
+    /// The block of that name without any fields, found by the text itself, whose hash Python
+    /// caches.
+    fn shared<'py>(name: &Bound<'py, PyString>) -> PyResult<Bound<'py, Self>> {
+        static KNOWN: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
         let py = name.py();
         let known = KNOWN.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
         if let Some(scope) = known.get_item(name)? {
-            return scope.cast::<Self>()?.get().site();
+            return Ok(scope.cast_into()?);
         }
-        let site = self.site_named(&name.to_cow()?);
+        let site = Some(Site::named(&name.to_cow()?, None, None));
+        let scope = Bound::new(py, Self { site, ..Self::default() })?;
         if known.len() < MAX_SITES {
-            let scope = Self {
-                site: Some(site),
-                ..Self::default()
-            };
-            known.set_item(name, Bound::new(py, scope)?)?;
+            known.set_item(name, &scope)?;
         }
-        Ok(site)
+        Ok(scope)
     }
 
     fn site(&self) -> PyResult<&'static Site> {

@@ -143,7 +143,7 @@ pub(crate) fn start(
     };
     let cores = cores();
     let mut source = Source::new(tasks, options.batched)?;
-    let has_lock = interpreter_has_lock(py);
+    let mut without_lock = false;
     let (workers, one) = if options.fixed || cores == 1 {
         (
             Workers::Fixed,
@@ -152,7 +152,7 @@ pub(crate) fn start(
     } else if options.batched && gpu.is_none() {
         let in_parts = ways::in_parts(&options.operation, source.len);
         (Workers::ByTime { in_parts }, !in_parts)
-    } else if has_lock {
+    } else if interpreter_has_lock(py) {
         let known = gate::known(&options.operation);
         let gate = match known {
             None if source.len > 1 => Gate::watching(&options.operation),
@@ -161,6 +161,7 @@ pub(crate) fn start(
         let one = known.is_some_and(Held::takes_one_worker);
         (Workers::ByLock { known, gate }, one)
     } else {
+        without_lock = true;
         (Workers::Fixed, false)
     };
     let one = one || source.len <= 1;
@@ -237,7 +238,7 @@ pub(crate) fn start(
         strategy,
         count,
         workers,
-        without_lock: !has_lock && !options.fixed,
+        without_lock,
         is_sized: bytes.is_some(),
         workload,
         shared,
@@ -320,9 +321,22 @@ impl Run {
     /// Counts items, if a task has several of them.
     fn in_items(&self, result: &mut ExecutionResult<Output>) {
         let (block, len) = (self.source.block, self.source.len);
+        let items = |tasks: &mut usize| *tasks = (*tasks * block).min(len);
         result.tasks = len;
-        result.gpu.tasks = (result.gpu.tasks * block).min(len);
+        items(&mut result.gpu.tasks);
         result.cpu.tasks = len - result.gpu.tasks;
+        items(&mut result.fallback.tasks);
+        items(&mut result.checked);
+        items(&mut result.recalled);
+        result.fallback.fits.iter_mut().for_each(items);
+        for gpu in &mut result.gpus {
+            items(&mut gpu.share.tasks);
+            items(&mut gpu.fallback_tasks);
+        }
+        if self.gpu.is_none() {
+            // Nothing was decided by the number of calls.
+            result.decision.ruling.facts.workload.task_count = len;
+        }
     }
 
     fn checked<C, G>(&self, manager: StrategyManager<C, G>) -> Outcome
@@ -467,7 +481,7 @@ fn interpreter_has_lock(py: Python<'_>) -> bool {
 }
 
 /// The cost model in that file, or of this machine; one in memory if none is kept.
-pub(crate) fn costs(path: Option<&Path>, keeps: bool) -> Arc<Costs> {
+fn costs(path: Option<&Path>, keeps: bool) -> Arc<Costs> {
     type Open = HashMap<(Option<PathBuf>, bool), Arc<Costs>>;
     static OPEN: LazyLock<Mutex<Open>> = LazyLock::new(Mutex::default);
     let mut open = locked(&OPEN);

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use numpy::PyUntypedArray;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyListMethods, PySlice, PyTuple, PyTupleMethods};
@@ -197,6 +198,10 @@ impl Kind {
         }
         if items.is_instance_of::<PyTuple>() {
             return Ok(Some(Self::Tuple));
+        }
+        // Without the exceptions of attributes that it lacks.
+        if items.cast::<PyUntypedArray>().is_ok() {
+            return Ok(Some(Self::Array));
         }
         if items.hasattr("iloc")? {
             return Ok(Some(Self::Table(items.getattr("iloc")?.unbind())));
