@@ -6,6 +6,7 @@ import asyncio
 import atexit
 import contextlib
 import contextvars
+import copyreg
 import functools
 import hashlib
 import itertools
@@ -14,6 +15,7 @@ import pickle
 import sys
 import tempfile
 import threading
+import time
 import types
 import warnings
 from typing import (
@@ -222,22 +224,14 @@ async def run_async(
     known = {**_known(dict(options), "run_async"), "batched": batched}
     asked = _asked({**_DEFAULTS, **known, "cpu": cpu, "gpu": gpu})
     asked["here"] = False
-    loop = asyncio.get_running_loop()
-    job = _started(tasks, asked)
-    ended = asyncio.Event()
-
-    def wake() -> None:
-        # The loop may be closed: then nobody waits.
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(ended.set)
-
-    job.add_done_callback(wake)
+    job, began = _started(tasks, asked), time.monotonic()
     try:
         with _shown(options.get("progress", False), asked["operation"], job.tasks) as show:
-            while not ended.is_set():
-                with contextlib.suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(ended.wait(), _LOOK * 4)
+            while not job.wait(0.0):
+                # The end is noticed a twentieth of the time late.
+                await asyncio.sleep(min((time.monotonic() - began) / 20, _LOOK))
                 show(job.done)
+            show(job.done)
     except BaseException:
         job.cancel()
         while not job.wait(0.0):
@@ -566,10 +560,14 @@ class _Unpickled:
     def explain(self) -> str:
         return self._explained
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        names = {name for name in vars(self) if not name.startswith("_")}
-        values = {name: getattr(self, name) for name in names}
-        return _Unpickled, (values, self._known, self._explained)
+
+def _reduced(result: Any) -> tuple[Any, ...]:
+    values = {name: getattr(result, name) for name in dir(result) if not name.startswith("_")}
+    return _Unpickled, (values, values.pop("to_dict")(), values.pop("explain")())
+
+
+for _kind_of_result in (ExecutionResult, _Unpickled):
+    copyreg.pickle(_kind_of_result, _reduced)
 
 
 @contextlib.contextmanager

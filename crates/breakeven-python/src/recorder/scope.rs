@@ -195,7 +195,13 @@ impl Scope {
             return Ok(scope.cast_into()?);
         }
         let site = Some(Site::named(&name.to_cow()?, None, None));
-        let scope = Bound::new(py, Self { site, ..Self::default() })?;
+        let scope = Bound::new(
+            py,
+            Self {
+                site,
+                ..Self::default()
+            },
+        )?;
         if known.len() < MAX_SITES {
             known.set_item(name, &scope)?;
         }

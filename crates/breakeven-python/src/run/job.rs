@@ -24,7 +24,6 @@ pub(super) struct Shared {
 struct State {
     outcome: Option<Ended>,
     has_ended: bool,
-    called: Vec<Py<PyAny>>,
 }
 
 impl Shared {
@@ -42,19 +41,8 @@ impl Shared {
         let mut state = self.state();
         state.outcome = Some(outcome);
         state.has_ended = true;
-        let called = std::mem::take(&mut state.called);
         drop(state);
         self.changed.notify_all();
-        if called.is_empty() {
-            return;
-        }
-        Python::attach(|py| {
-            for function in called {
-                if let Err(error) = function.bind(py).call0() {
-                    error.write_unraisable(py, Some(function.bind(py)));
-                }
-            }
-        });
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -96,18 +84,6 @@ impl Job {
     /// Ends the batch within two tasks' time, or a millisecond.
     fn cancel(&self) {
         self.shared.cancel.cancel();
-    }
-
-    /// Calls `function()` when the batch has ended, on the thread that ran it; at once if it has
-    /// ended already.
-    fn add_done_callback(&self, function: Bound<'_, PyAny>) -> PyResult<()> {
-        let mut state = self.shared.state();
-        if !state.has_ended {
-            state.called.push(function.unbind());
-            return Ok(());
-        }
-        drop(state);
-        function.call0().map(|_| ())
     }
 
     /// The result, once; raises the error.

@@ -22,10 +22,11 @@ use breakeven::execute::{
 };
 use breakeven::hardware::Fact;
 use breakeven::plan::{ExecutionStrategy, GpuSpec, ProfilingHeuristics};
-use breakeven::{Costs, Error, WorkloadProfile};
+use breakeven::{Costs, WorkloadProfile};
 use pyo3::prelude::*;
 
-use crate::{errors, locked};
+use crate::errors::raised;
+use crate::locked;
 use device::PyGpu;
 use gate::{Gate, Held};
 pub(crate) use job::Job;
@@ -136,11 +137,7 @@ pub(crate) fn start(
     gpu: Option<Py<PyAny>>,
     options: Options,
 ) -> PyResult<Job> {
-    let invalid = |error: Error| errors::invalid(py, &error.to_string());
-    let strategy: ExecutionStrategy = match options.strategy.parse() {
-        Ok(strategy) => strategy,
-        Err(error) => return Err(invalid(error)?),
-    };
+    let strategy: ExecutionStrategy = options.strategy.parse().map_err(raised)?;
     let cores = cores();
     let mut source = Source::new(tasks, options.batched)?;
     let mut without_lock = false;
@@ -185,9 +182,7 @@ pub(crate) fn start(
         Some(part) => workload.with_parallelization(part),
         None => workload,
     };
-    if let Err(error) = workload.check() {
-        return Err(invalid(error)?);
-    }
+    workload.check().map_err(raised)?;
     let shared = Shared::new();
     let context = |py| {
         options
