@@ -67,7 +67,7 @@ def test_a_first_call_that_is_slow_does_not_decide():
 
     def function(rows):
         with lock:
-            time.sleep(0.05 if len(sizes) == 1 else len(rows) * 5e-6)
+            time.sleep(0.1 if len(sizes) == 1 else 0.02)
         return rows
 
     function, sizes = counted(function)

@@ -21,7 +21,8 @@ pub(crate) struct Scope {
     site: Option<&'static Site>,
     fields: Fields,
     /// What identifies the operation besides its name, if anything.
-    more: Option<Box<More>>,
+    device: Option<String>,
+    size: Option<u64>,
     /// Waits for a device: called before the clock is read.
     sync: Option<Py<PyAny>>,
     /// Created while recording was off: its arguments.
@@ -30,12 +31,6 @@ pub(crate) struct Scope {
     pub(super) began_on: AtomicUsize,
     /// A call of it ended on another thread than it began on.
     pub(super) has_moved: AtomicBool,
-}
-
-#[derive(Debug)]
-struct More {
-    device: Option<String>,
-    size: Option<u64>,
 }
 
 /// Records the time of a block, or of a function's calls.
@@ -150,9 +145,9 @@ impl Scope {
         self.fields.bytes = count(intern!(py, "bytes"))?;
         self.fields.items = count(intern!(py, "items"))?;
         self.fields.flops = count(intern!(py, "flops"))?;
-        let size = count(intern!(py, "size"))?;
+        self.size = count(intern!(py, "size"))?;
         let device = take(intern!(py, "device"))?.map(|device| device.extract());
-        let device: Option<String> = device.transpose()?;
+        self.device = device.transpose()?;
         self.sync = take(intern!(py, "sync"))?.map(Bound::unbind);
         if let Some(sync) = &self.sync
             && !sync.bind(py).is_callable()
@@ -161,9 +156,6 @@ impl Scope {
                 "sync takes a function that waits for the device, such as torch.cuda.synchronize",
             ));
         }
-        if device.is_some() || size.is_some() {
-            self.more = Some(Box::new(More { device, size }));
-        }
         if left > 0 {
             self.fields.set_attributes(keywords)?;
         }
@@ -171,17 +163,14 @@ impl Scope {
     }
 
     fn site_named(&self, name: &str) -> &'static Site {
-        match &self.more {
-            None => Site::named(name, None, None),
-            Some(more) => Site::named(name, more.device.as_deref(), more.size),
-        }
+        Site::named(name, self.device.as_deref(), self.size)
     }
 
     /// The operation of that name.
     fn site_of(&self, name: &Bound<'_, PyString>) -> PyResult<&'static Site> {
-        match &self.more {
-            Some(_) => Ok(self.site_named(&name.to_cow()?)),
-            None => Self::shared(name)?.get().site(),
+        match self.device.is_none() && self.size.is_none() {
+            true => Self::shared(name)?.get().site(),
+            false => Ok(self.site_named(&name.to_cow()?)),
         }
     }
 

@@ -21,8 +21,6 @@ from ._spans import Free, Span
 _LOOK_FOR_NODES = 1.0
 #: Seconds without any usable node after which a message is logged.
 _NOBODY = 10.0
-#: Seconds between two copies of a process's recording: a process that dies loses no more.
-_RECORDED = 2.0
 #: Seconds that processes have to stop before they are killed.
 _STOP = 5.0
 #: Consecutive deaths of processes, without a finished span, after which a node is excluded.
@@ -164,8 +162,6 @@ class Batch:
             return
         if what == "ready":
             process.ready = True
-        elif what == "recorded":
-            process.recorded(reply)
         elif process.span is not None:
             span, process.span = process.span, None
             self._took_span(process, span, reply)
@@ -174,7 +170,6 @@ class Batch:
         node, share = process.node, process.node.share
         if isinstance(reply, Failure):
             raise reply.raised(span.start, node.name)
-        now = time.monotonic()
         process.pace.done(reply.seconds)
         node.crashes = 0
         outputs, record = owned(reply.outputs), reply.record
@@ -193,9 +188,6 @@ class Batch:
         share.fallback_tasks += record["fallback"]["tasks"]
         share.busy += reply.seconds
         share.explanation = reply.explanation
-        if now - process.recorded_at > _RECORDED:
-            process.recorded_at = now
-            self._awaited[process.control("recorded")] = process, "recorded"
 
     def _lost(self, process: Process, why: str) -> None:
         """A process died, perhaps with its node: its spans must be repeated."""

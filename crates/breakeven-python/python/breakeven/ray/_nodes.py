@@ -79,7 +79,6 @@ class Process:
     ready: bool = False
     #: Its running span.
     span: Optional[Span] = None
-    recorded_at: float = 0.0
 
     def control(self, method: str, *arguments: Any) -> Any:
         """Calls it in parallel to the running span; returns a reference for ``ray.get``."""
