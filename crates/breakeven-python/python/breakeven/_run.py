@@ -196,7 +196,7 @@ def _started(tasks: Any, asked: dict[str, Any]) -> _breakeven.Job:
     cpu = asked["cpu"]
     if asked["pools"]:
         cpu = _processes(cpu, asked)
-    if asked["gpu"] is not None and asked["join"] is _join:
+    if asked["gpu"] is not None and asked["join"] is None:
         asked = {**asked, "join": functools.partial(_join, library=_kind(tasks)[0])}
     return _breakeven.start(tasks, cpu, asked["gpu"], asked)
 
@@ -246,7 +246,7 @@ def forget(operation: Optional[str] = None, *, costs: Costs = None) -> None:
 
 
 _DEFAULTS: dict[str, Any] = dict(run.__kwdefaults__ or {})
-_USUAL = [item for item in _DEFAULTS.items() if item[0] != "batched"]
+_OPTIONS = _DEFAULTS.keys() - {"batched", "operation"}
 
 
 def _known(options: dict[str, Any], function: str) -> dict[str, Any]:
@@ -256,14 +256,14 @@ def _known(options: dict[str, Any], function: str) -> dict[str, Any]:
     return options
 
 
-def _check(given: dict[str, Any]) -> None:
-    """Refuses options of a wrong type."""
+def _form(given: dict[str, Any]) -> dict[str, Any]:
+    """The options in the engine's form."""
     workers = given["workers"]
-    for name in ("operation", "strategy", "device"):
+    for name in ("strategy", "device"):
         if given[name] is not None and not isinstance(given[name], str):
             raise InvalidError(f"{name}: {given[name]!r}; give a text")
-    batched = given["batched"]
-    if given["return_exceptions"] and batched:
+    batched, each = bool(given["batched"]), bool(given["return_exceptions"])
+    if each and batched:
         raise InvalidError("return_exceptions needs a function of single tasks: batched=False")
     if workers is not None:
         is_number = isinstance(workers, int) and not isinstance(workers, bool)
@@ -277,7 +277,7 @@ def _check(given: dict[str, Any]) -> None:
             raise InvalidError(f"{name}: {size!r}; give a number of items, 1 or more")
         if size is not None and not batched:
             raise InvalidError(f"{name} is for a function of several items: batched=True")
-    fallback = _PARTS.get(given["fallback"], given["fallback"])
+    fallback = {"allow": 1.0, "deny": 0.0}.get(given["fallback"], given["fallback"])
     for name, part in (("fallback", fallback), ("check", given["check"])):
         if not isinstance(part, (int, float)) or not 0 <= part <= 1:
             words = "'allow', 'deny' or " if name == "fallback" else ""
@@ -286,7 +286,8 @@ def _check(given: dict[str, Any]) -> None:
         time = given[name]
         if time is not None and not (isinstance(time, (int, float)) and time >= 0):
             raise InvalidError(f"{name}: {time!r}; give seconds, 0 or more")
-    for name, number in (given["workload"] or {}).items():
+    workload = given["workload"] or {}
+    for name, number in workload.items():
         if name not in Workload.__annotations__:
             known = ", ".join(Workload.__annotations__)
             raise InvalidError(f"workload: {name!r} is not known; give {known}")
@@ -294,58 +295,58 @@ def _check(given: dict[str, Any]) -> None:
         if not isinstance(number, kind) or not 0 <= number <= sys.maxsize:
             raise InvalidError(f"workload: {name} is {number!r}; give a number, 0 or more")
     try:
-        _, _ = map(float, given["tolerance"])
+        relative, absolute = map(float, given["tolerance"])
     except (TypeError, ValueError):
         raise InvalidError(
             f"tolerance: {given['tolerance']!r}; give two numbers, (relative, absolute)"
         ) from None
-
-
-#: Fractions of the tasks that may fall back.
-_PARTS = {"allow": 1.0, "deny": 0.0}
-
-
-def _asked(given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments in the engine's form."""
-    cpu, gpu, workers = given["cpu"], given["gpu"], given["workers"]
-    for name, function in (("cpu", cpu), ("gpu", gpu)):
-        if function is not None and not callable(function):
-            raise InvalidError(f"{name}: {function!r} cannot be called; give a function")
-    if [name for name, usual in _USUAL if given[name] is not usual]:
-        _check(given)
-    batched, each = bool(given["batched"]), bool(given["return_exceptions"])
-    fallback, workload = given["fallback"], given["workload"] or {}
-    name, memory = given["device"], None
-    if name is None:
-        name, memory = ("gpu:0", None) if gpu is None else _device()
     costs, processes = given["costs"], workers == "processes"
     return {
-        **given,
-        "cpu": cpu if processes else _carried(cpu),
-        "gpu": gpu if gpu is None else _carried(gpu),
-        "operation": given["operation"] or _name(cpu),
-        "batched": batched,
+        **{name: given[name] for name in _DEFAULTS},
         "pools": processes,
         "processes": processes and not batched,
         "each": each and not processes,
-        "context": contextvars.copy_context() or None,
         "workers": workers if isinstance(workers, int) else 0,
         "fixed": workers is not None,
         "here": True,
         "shown": bool(given["progress"]),
-        "device": name,
-        "device_bytes": memory,
         "complexity": workload.get("complexity"),
         "memory_per_task": workload.get("memory_per_task"),
         "parallelization": workload.get("parallelization"),
-        "fallback": float(_PARTS.get(fallback, fallback)),
+        "fallback": float(fallback),
         "check": float(given["check"]),
-        "tolerance": tuple(map(float, given["tolerance"])),
+        "tolerance": (relative, absolute),
         "costs": os.fspath(costs) if costs else None,
         "keeps_costs": costs is not False,
-        "join": _listed if processes and not batched else _join,
+        "join": _listed if processes and not batched else None,
         "one_type": _one_type,
         "agree": _agree,
+    }
+
+
+def _asked(given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments in the engine's form."""
+    cpu, gpu, operation = given["cpu"], given["gpu"], given["operation"]
+    for name, function in (("cpu", cpu), ("gpu", gpu)):
+        if function is not None and not callable(function):
+            raise InvalidError(f"{name}: {function!r} cannot be called; give a function")
+    if operation is not None and not isinstance(operation, str):
+        raise InvalidError(f"operation: {operation!r}; give a text")
+    # Most batches have no options, and are quick.
+    changed = [name for name in _OPTIONS if given[name] is not _DEFAULTS[name]]
+    form = _form(given) if changed else _USUAL
+    device, memory = form["device"] or "gpu:0", None
+    if gpu is not None and form["device"] is None:
+        device, memory = _device()
+    return {
+        **form,
+        "cpu": cpu if form["pools"] else _carried(cpu),
+        "gpu": gpu if gpu is None else _carried(gpu),
+        "operation": operation or _name(cpu),
+        "batched": bool(given["batched"]),
+        "device": device,
+        "device_bytes": memory,
+        "context": contextvars.copy_context() or None,
     }
 
 
@@ -530,6 +531,9 @@ def _agree(gpu: Any, cpu: Any, relative: float, absolute: float) -> bool:
     if gpu.dtype.kind in "fc" or cpu.dtype.kind in "fc":
         return bool(numpy.allclose(gpu, cpu, rtol=relative, atol=absolute, equal_nan=True))
     return bool(numpy.array_equal(gpu, cpu))
+
+
+_USUAL = _form(_DEFAULTS)
 
 
 def _ended(result: ExecutionResult[T]) -> ExecutionResult[T]:

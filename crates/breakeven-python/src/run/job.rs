@@ -24,6 +24,8 @@ pub(super) struct Shared {
 struct State {
     outcome: Option<Ended>,
     has_ended: bool,
+    /// Threads wait, or did: waking nobody is a system call.
+    is_awaited: bool,
 }
 
 impl Shared {
@@ -41,8 +43,9 @@ impl Shared {
         let mut state = self.state();
         state.outcome = Some(outcome);
         state.has_ended = true;
-        drop(state);
-        self.changed.notify_all();
+        if state.is_awaited {
+            self.changed.notify_all();
+        }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -65,7 +68,8 @@ impl Job {
     fn wait(&self, py: Python<'_>, timeout: f64) -> bool {
         let timeout = Duration::try_from_secs_f64(timeout).unwrap_or(Duration::ZERO);
         py.detach(|| {
-            let state = self.shared.state();
+            let mut state = self.shared.state();
+            state.is_awaited = true;
             let waits = |state: &mut State| !state.has_ended;
             let waited = self
                 .shared

@@ -72,7 +72,8 @@ pub(crate) struct Options {
     keeps_costs: bool,
     /// The caller's context variables, if it has any.
     context: Option<Py<PyAny>>,
-    join: Py<PyAny>,
+    /// How outputs in pieces are joined, if not as usual.
+    join: Option<Py<PyAny>>,
     one_type: Py<PyAny>,
     agree: Py<PyAny>,
 }

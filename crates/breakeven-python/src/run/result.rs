@@ -43,8 +43,8 @@ pub(super) struct Ended {
     pub(super) outcome: Outcome,
     /// The exceptions of the GPU's function.
     pub(super) raised: Vec<PyErr>,
-    /// Joins outputs that were returned jointly.
-    pub(super) join: Py<PyAny>,
+    /// Joins outputs that were returned jointly, if not as usual.
+    pub(super) join: Option<Py<PyAny>>,
     /// Converts outputs of both functions to one type.
     pub(super) one_type: Option<Py<PyAny>>,
     /// The function of a batch without items.
@@ -94,7 +94,7 @@ impl Ended {
                     None => join(
                         py,
                         outputs,
-                        self.join.bind(py),
+                        self.join.as_ref().map(|each| each.bind(py)),
                         self.one_type.as_ref().map(|each| each.bind(py)),
                     )?,
                 };

@@ -1,8 +1,9 @@
 //! Decides whether a function gets a batch in one call or in a slice per worker. A function of many
 //! items may have its own threads, hold the GIL, be compiled for each shape, or cost milliseconds
 //! per call, so nothing is assumed: a new function is called once, as its user would, then both ways
-//! take turns until each has [`TRIES`] times. Their medians are compared, because the first call of
-//! either way pays one-time costs, and another program may disturb any one.
+//! take turns until each has [`TRIES`] times. The first call of either way pays one-time costs, and
+//! another program may disturb any one, so a split must be fast usually to be preferred, a single call
+//! once.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
@@ -13,10 +14,10 @@ use crate::locked;
 /// A single call faster than this is not worth splitting.
 const WORTH: Duration = Duration::from_micros(500);
 
-/// Batches of each way before one is preferred, and the latest ones whose median counts.
+/// Batches of each way before one is preferred, and the latest ones that count.
 const TRIES: usize = 3;
 
-/// A split must take less than this fraction of one call's time.
+/// The median split must take less than this fraction of the fastest single call's time.
 const GAIN: f64 = 0.9;
 
 /// Number of batches after which the slower variant is measured again.
@@ -49,8 +50,8 @@ pub(super) fn in_parts(operation: &str, items: usize) -> bool {
     all.entry(key(operation, items)).or_default().in_parts()
 }
 
-/// Adds the time of a batch, done in one call or split; returns the median times of one call and of
-/// a split.
+/// Adds the time of a batch, done in one call or split; returns the fastest time of one call and the
+/// median of a split.
 pub(super) fn took(
     operation: &str,
     items: usize,
@@ -65,7 +66,7 @@ pub(super) fn took(
     };
     times.insert(0, time);
     times.truncate(TRIES);
-    Some((median(&seen.one)?, median(&seen.parts)))
+    Some((*seen.one.iter().min()?, median(&seen.parts)))
 }
 
 /// Removes an operation, or all.
@@ -82,7 +83,7 @@ fn median(times: &[Duration]) -> Option<Duration> {
 impl Seen {
     fn in_parts(&mut self) -> bool {
         self.batches += 1;
-        let Some(one) = median(&self.one).filter(|one| *one >= WORTH) else {
+        let Some(one) = self.one.iter().min().filter(|one| **one >= WORTH) else {
             return false;
         };
         match median(&self.parts) {
