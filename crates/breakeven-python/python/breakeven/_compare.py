@@ -102,14 +102,13 @@ class Verdict:
 class Comparison(Page):
     """Two sides, operation by operation. From :func:`compare`."""
 
-    __slots__ = ("_raw", "_notes", "_on_both", "_gate", "_operations", "_made")
+    __slots__ = ("_raw", "_notes", "_on_both", "_gate", "_made")
 
     def __init__(self, raw: _breakeven.Comparison, notes: List[str], on_both: List[str]) -> None:
         self._raw = raw
         self._notes = notes
         self._on_both = on_both
         self._gate: Optional[Tuple[str, int, List[str], List[str]]] = None
-        self._operations: Optional[List[OperationComparison]] = None
         #: Compares the same profiles in the same way.
         self._made: Optional[Callable[[], Comparison]] = None
 
@@ -119,10 +118,7 @@ class Comparison(Page):
     @property
     def operations(self) -> List[OperationComparison]:
         """In the baseline's order, then the new ones."""
-        if self._operations is None:
-            entries = self.to_dict()["operations"]
-            self._operations = [entry(OperationComparison, each) for each in entries]
-        return list(self._operations)
+        return [entry(OperationComparison, each) for each in self.to_dict()["operations"]]
 
     @property
     def summary(self) -> ComparisonSummary:
