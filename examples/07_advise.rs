@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Nine batches of ten in place of ninety calls.
     let after = profile(9, 10.0 * 42_500.0);
     let options = Options {
-        metric: Metric::Total,
+        metric: Metric::from("total"),
         ..Options::default()
     };
     let comparison = compare(&[before], &[after], &options)?;

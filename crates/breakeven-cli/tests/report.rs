@@ -44,16 +44,16 @@ fn its_figures_are_those_of_show() {
     for (index, operation) in shown["operations"].as_array().unwrap().iter().enumerate() {
         let figures = &operation["figures"];
         for (key, figure) in [
-            ("mean", &figures["summary"]["mean"]),
-            ("median", &figures["summary"]["median"]),
-            ("p95", &figures["summary"]["p95"]),
+            ("mean_ns", &figures["summary"]["mean"]),
+            ("median_ns", &figures["summary"]["median"]),
+            ("p95_ns", &figures["summary"]["p95"]),
             ("cv", &figures["summary"]["cv"]),
             ("calls", &figures["calls"]),
-            ("total", &figures["total_ns"]),
-            ("own", &figures["own_ns"]),
-            ("share", &figures["share_of_total"]),
-            ("memory", &figures["memory_bytes"]),
-            ("rate", &figures["calls_per_s"]),
+            ("total_ns", &figures["total_ns"]),
+            ("own_ns", &figures["own_ns"]),
+            ("share_of_total", &figures["share_of_total"]),
+            ("memory_bytes", &figures["memory_bytes"]),
+            ("calls_per_s", &figures["calls_per_s"]),
         ] {
             let place = columns.iter().position(|column| *column == key).unwrap();
             let value = operations["values"][index][place].as_f64();

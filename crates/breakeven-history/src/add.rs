@@ -165,8 +165,8 @@ impl Entry {
 impl Point<'_> {
     fn insert(&self, entry: i64, machine: i64, to: &Transaction<'_>) -> rusqlite::Result<()> {
         let operation = self.operation;
-        // SQLite counts up to 2^63; no call has more elements.
-        let size = operation.size.and_then(|size| i64::try_from(size).ok());
+        // SQLite has no unsigned integers.
+        let size = operation.size.map(u64::cast_signed);
         let key = params![operation.name, operation.device, size, machine];
         to.prepare_cached(
             "INSERT OR IGNORE INTO series (name, device, size, machine) VALUES (?1, ?2, ?3, ?4)",

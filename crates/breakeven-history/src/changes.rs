@@ -52,7 +52,7 @@ pub enum ChangeState {
     /// Only the newest one or two values are slower, by at least the alert factor: an alert.
     Newest,
     /// A regression that a later change reversed, at the point with that index.
-    Recovered(usize),
+    Recovered(#[serde(skip)] usize),
     /// A regression that somebody accepted.
     Accepted,
     /// An improvement.
@@ -91,9 +91,13 @@ impl Change {
 
 /// Finds the changes of all series, in the order of the series and of time.
 pub fn changes(loaded: &Loaded, sensitivity: &Sensitivity) -> Vec<Change> {
-    let series = loaded.series.par_iter().enumerate();
-    let found = series.map(|(number, series)| of_series(loaded, number, series, sensitivity));
-    found.collect::<Vec<_>>().concat()
+    let of = |(number, series)| of_series(loaded, number, series, sensitivity);
+    let found: Vec<_> = match rayon::ThreadPoolBuilder::new().build() {
+        Ok(pool) => pool.install(|| loaded.series.par_iter().enumerate().map(of).collect()),
+        // No thread can be started.
+        Err(_) => loaded.series.iter().enumerate().map(of).collect(),
+    };
+    found.concat()
 }
 
 fn of_series(

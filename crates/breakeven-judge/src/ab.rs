@@ -179,7 +179,7 @@ impl Ab {
         let (mut a_ns, mut b_ns) = (Vec::new(), Vec::new());
         let (mut change, mut log_a, mut blocks) = (SequentialMean::default(), 0.0, 0.0);
         let verdict = loop {
-            let mut pairs = Vec::with_capacity(self.block);
+            let mut pairs = Vec::new();
             let mut is_over = false;
             for _ in 0..self.block {
                 let b_first = order.random();

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use breakeven_profile::profile::{Energy, Executions, Failure, Operation, Profile};
+use breakeven_profile::profile::{Energy, Executions, Failure, Operation, OperationKey, Profile};
 use breakeven_profile::stats::Summary;
 use serde::Serialize;
 
@@ -13,7 +13,10 @@ use crate::budget::{Held, Limits};
 use crate::roofline::{Roofline, compute_ns};
 use crate::winner::{self, Winner};
 
+mod columns;
 mod page;
+
+pub use columns::{COLUMNS, Cell, Column, Line};
 
 /// The known phases of a call on a GPU or of an asynchronous call.
 const PHASES: [&str; 6] = [
@@ -37,17 +40,11 @@ pub struct Overview {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[must_use]
 pub struct Row {
-    /// The operation's name.
+    /// The operation.
     #[serde(skip_serializing)]
-    pub operation: String,
-    /// The device's id.
-    #[serde(skip_serializing)]
-    pub device: String,
+    pub key: OperationKey,
     /// True for a software GPU.
     pub software_gpu: bool,
-    /// Elements in one call.
-    #[serde(skip_serializing)]
-    pub size: Option<u64>,
     /// The workload in words.
     #[serde(skip_serializing)]
     pub workload: Option<String>,
@@ -98,7 +95,8 @@ pub struct Row {
     /// Why samples are missing.
     #[serde(skip_serializing)]
     pub failure: Option<Failure>,
-    /// What an executor decided and where the tasks ran, of a batch's operation.
+    /// What an executor decided and where the tasks ran, of a batch's operation; with the tasks
+    /// that its device and size imply.
     #[serde(skip_serializing)]
     pub executions: Option<Executions>,
 }
@@ -163,10 +161,8 @@ fn row(
     Row {
         recording_share: recorder.and_then(|cost| operation.recording_share(cost)),
         mostly_recording: recorder.is_some_and(|cost| operation.is_mostly_recording(cost)),
-        operation: operation.name.clone(),
-        device: operation.device.clone(),
+        key: operation.key(),
         software_gpu: profile.is_software_gpu(&operation.device),
-        size: operation.size,
         workload: operation.workload.clone(),
         runs: (runs.clone().filter(|run| !run.samples_ns.is_empty())).count(),
         calls: operation.calls(),
@@ -189,7 +185,8 @@ fn row(
         targets: summary.map(|summary| Targets::of(&summary, &limits.thresholds)),
         budgets: limits.hold(operation, mean_ns, memory_bytes.map(|bytes| bytes as f64)),
         failure: operation.failure.clone(),
-        executions: operation.executions.clone(),
+        executions: (operation.executions.as_ref())
+            .map(|executions| executions.complete(&operation.device, operation.size)),
         between_runs: Some(winner::run_medians(operation))
             .filter(|medians| medians.len() > 1)
             .and_then(|medians| Summary::of(&medians).ok()),

@@ -145,7 +145,7 @@ impl Operator for ArForecast {
     /// Each thread has a series and its forecast in float64.
     fn scratch_bytes(&self, shapes: &[&[usize]]) -> u64 {
         let [batch, points] = self.dims(shapes).unwrap_or_default();
-        let threads = rayon::current_num_threads().min(batch) as u64;
+        let threads = breakeven_machine::pool_threads().min(batch) as u64;
         let each = (points as u64).saturating_add(self.steps as u64);
         each.saturating_mul(8 * threads)
     }

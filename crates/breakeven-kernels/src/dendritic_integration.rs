@@ -135,8 +135,9 @@ impl Operator for DendriticIntegration {
 
     /// A multiply-add for each synapse and each dendrite; nonlinearities are not counted.
     fn flops(&self, shapes: &[&[usize]]) -> u64 {
-        let dendrites = shape::elements(&shapes[0][..3]);
-        let terms = shape::elements(shapes[0]).saturating_add(dendrites);
+        let synapses = shapes.first().copied().unwrap_or_default();
+        let dendrites = synapses.get(..3).map_or(0, shape::elements);
+        let terms = shape::elements(synapses).saturating_add(dendrites);
         terms.saturating_mul(2)
     }
 

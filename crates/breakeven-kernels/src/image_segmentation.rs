@@ -146,7 +146,9 @@ impl Operator for ImageSegmentation {
     /// At worst every second pixel is a run of its own: its position, its index, and that of its
     /// root in its band and in its image.
     fn scratch_bytes(&self, shapes: &[&[usize]]) -> u64 {
-        shape::elements(shapes[0]).saturating_mul(10)
+        shapes
+            .first()
+            .map_or(0, |image| shape::elements(image).saturating_mul(10))
     }
 
     fn cpu(&self, views: &[View<'_, f32>], out: &mut [u32]) -> Result<(), Error> {

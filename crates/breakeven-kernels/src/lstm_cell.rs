@@ -135,7 +135,7 @@ impl Operator for LstmCell {
     /// Four gates, and the step from gates to state without its exponentials: three
     /// products and a sum.
     fn flops(&self, shapes: &[&[usize]]) -> u64 {
-        let units = shape::elements(shapes[1]);
+        let units = shapes.get(1).map_or(0, |hidden| shape::elements(hidden));
         let terms = (self.inputs + self.hidden) as u64;
         units.saturating_mul(8 * terms + 4)
     }

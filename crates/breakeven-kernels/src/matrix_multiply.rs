@@ -78,7 +78,7 @@ fn multiply([batch, m, k, n]: [usize; 4], a: &[f32], b: &[f32], out: &mut [f32])
     // Small products run concurrently, several to a piece; for large products all threads share one
     // after the other. Remaining products are divided one by one if they are few and each thread
     // has a piece: the more threads share one, the more of its time goes to waking and waiting.
-    let threads = rayon::current_num_threads();
+    let threads = breakeven_machine::pool_threads();
     let left = batch % threads;
     let shared = match pieces {
         0..=1 => 0,

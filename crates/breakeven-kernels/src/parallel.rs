@@ -112,7 +112,7 @@ where
     F: for<'o> Fn(&mut dyn FnMut() -> Option<(usize, &'o mut [T])>) + Sync,
 {
     let pieces = out.len().div_ceil(cut.most);
-    let threads = rayon::current_num_threads().min(pieces);
+    let threads = breakeven_machine::pool_threads().min(pieces);
     if !on_pool || threads <= 1 {
         let pieces = out.chunks_mut(cut.most).enumerate();
         let mut pieces = pieces.map(|(index, piece)| (index * cut.most, piece));

@@ -196,7 +196,7 @@ impl Operator for PixelEntropy {
 
     /// Every pixel's bin.
     fn scratch_bytes(&self, shapes: &[&[usize]]) -> u64 {
-        shape::elements(shapes[0])
+        shapes.first().map_or(0, |image| shape::elements(image))
     }
 
     fn cpu(&self, views: &[View<'_, f32>], out: &mut [f32]) -> Result<(), Error> {

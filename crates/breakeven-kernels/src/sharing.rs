@@ -84,7 +84,7 @@ impl Sharing {
 
     /// Runs work of `pieces` pieces, and passes whether to share it.
     pub(super) fn run<R>(&self, pieces: usize, work: impl FnOnce(bool) -> R) -> R {
-        let threads = rayon::current_num_threads();
+        let threads = breakeven_machine::pool_threads();
         if pieces <= 1 || threads <= 1 {
             return work(false);
         }

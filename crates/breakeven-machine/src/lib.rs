@@ -6,6 +6,7 @@ mod gpu;
 pub mod linux;
 mod load;
 mod nvml;
+mod pool;
 pub mod sensors;
 
 #[cfg(feature = "gpu")]
@@ -30,3 +31,4 @@ pub use gpu::{AbsentBackend, GpuInfo};
 pub use listing::{Handle, open};
 pub use load::{CpuUseBasis, SystemLoad};
 pub use nvml::GpuLoad;
+pub use pool::{has_pool, pool_threads};

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::json::Number;
 use crate::part::{MOST_NAME, MOST_TEXT, Part};
+use crate::sections;
 
 /// Fewest sizes of a curve.
 const LEAST_SIZES: usize = 3;
@@ -53,8 +54,9 @@ struct Mark {
 /// An operation's name and, per device, its sizes with the medians of their runs, ns.
 type Sized<'p> = BTreeMap<&'p str, BTreeMap<u64, Vec<f64>>>;
 
-pub(crate) fn part(profile: &Profile) -> Part {
-    let mut part = Part::new("break-even", "Break-even");
+/// None without operations of several sizes and without break-evens.
+pub(crate) fn part(profile: &Profile) -> Option<Part> {
+    let mut part = Part::new(sections::BREAK_EVEN);
     let mut data = Vec::new();
     let mut drawn = BTreeSet::new();
     for (name, devices) in curves(profile) {
@@ -97,15 +99,8 @@ pub(crate) fn part(profile: &Profile) -> Part {
     let mut page = Page::default();
     page.items(further);
     part.page(&page);
-    if !drawn.is_empty() {
-        part.data(&data);
-    } else if profile.evidence.break_even.is_empty() {
-        part.say(
-            "No operation was measured at three sizes or more: breakeven sweep KERNEL -o FILE \
-             measures one from small to large, and finds from which size on a GPU pays.",
-        );
-    }
-    part
+    part.data(&data);
+    (!part.body.is_empty()).then_some(part)
 }
 
 /// The operations with enough sizes for a curve, at most [`MOST_CURVES`].

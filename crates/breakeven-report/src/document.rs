@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 
 use crate::assets::{LIBRARIES, LICENSES, PLOT_STYLE, STYLE, script};
 use crate::part::{MOST_TEXT, Part};
+use crate::sections::Section;
 
 const HEAD: &str = include_str!("../assets/page.html");
 
@@ -26,7 +27,7 @@ pub(crate) fn document(title: &str, parts: impl Iterator<Item = Part>) -> String
     let script = script();
     let (mut navigation, mut sections) = (String::new(), String::new());
     for part in &parts {
-        let Part { id, title, .. } = part;
+        let Section { id, title, .. } = part.section;
         let _ = writeln!(navigation, "<li><a href=\"#{id}\">{title}</a></li>");
         part.section(&mut sections);
     }
@@ -77,10 +78,11 @@ fn policy(script: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sections;
 
     #[test]
     fn every_place_of_the_template_is_filled() {
-        let part = Part::new("overview", "Overview");
+        let part = Part::new(sections::OVERVIEW);
         let document = document("A title of {{scripts}} & <b>", [part].into_iter());
         for place in [
             "policy",

@@ -4,12 +4,14 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use breakeven_judge::export::{Node, tree};
+use breakeven_judge::page::figures::plural;
 use breakeven_judge::page::shown;
 use breakeven_profile::profile::Profile;
 use breakeven_profile::unit;
 use serde::Serialize;
 
 use crate::part::{MOST_NAME, Part};
+use crate::sections;
 
 /// Most frames; those with the least time are omitted.
 const MOST_NODES: usize = 5_000;
@@ -27,15 +29,10 @@ struct Data {
     finding: String,
 }
 
-pub(crate) fn part(profile: &Profile) -> Part {
-    let mut part = Part::new("flame", "Flame graph");
-    let tree = match tree(profile) {
-        Ok(tree) => tree,
-        Err(why) => {
-            part.say(&format!("There is no flame graph: {why}."));
-            return part;
-        }
-    };
+/// None without times.
+pub(crate) fn part(profile: &Profile) -> Option<Part> {
+    let mut part = Part::new(sections::FLAME);
+    let tree = tree(profile).ok()?;
     let kept = kept(&tree.nodes);
     let (mut names, mut places) = (Vec::new(), HashMap::new());
     let mut new: HashMap<usize, i64> = HashMap::new();
@@ -52,10 +49,7 @@ pub(crate) fn part(profile: &Profile) -> Part {
     }
     let mut finding = format!(
         "{} over {}: {}",
-        match tree.nodes.len() {
-            1 => "1 frame".to_owned(),
-            frames => format!("{} frames", unit::count(frames as f64)),
-        },
+        plural(tree.nodes.len() as u64, "frame"),
         unit::time(tree.total_ns as f64),
         tree.source
     );
@@ -70,7 +64,7 @@ pub(crate) fn part(profile: &Profile) -> Part {
         nodes,
         finding,
     });
-    part
+    Some(part)
 }
 
 /// The nodes to draw, parents before children. A node never has more time than its parent, so the

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::Report;
 use crate::json::Number;
 use crate::part::{MOST_NAME, MOST_TEXT, Part};
+use crate::sections;
 
 /// Most rows of the plot; the smallest changes are omitted.
 const MOST_ROWS: usize = 200;
@@ -25,7 +26,7 @@ struct Line {
 /// None without a comparison.
 pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
     let comparison = report.comparison?;
-    let mut part = Part::new("verdicts", "Verdicts");
+    let mut part = Part::new(sections::VERDICTS);
     let rows = comparison.by_weight().into_iter();
     let rows = rows.filter(|row| row.judged.ratio.is_some());
     let all = rows.clone().count();

@@ -1,10 +1,12 @@
 //! How operations developed over earlier revisions.
 
+use breakeven_judge::page::figures::plural;
 use breakeven_judge::page::shown;
 use serde::Serialize;
 
 use crate::json::Number;
 use crate::part::{MOST_NAME, MOST_TEXT, Part};
+use crate::sections;
 
 /// One operation's values over revisions, oldest first.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -62,6 +64,8 @@ struct Data {
 
 #[derive(Serialize)]
 struct PointData {
+    /// The commit and its day, for the axis.
+    tick: String,
     value: Number,
     low: Number,
     high: Number,
@@ -86,18 +90,18 @@ struct ChangeData {
 /// None without a history.
 pub(crate) fn part(series: &[HistorySeries]) -> Option<Part> {
     use breakeven_profile::unit::{change, time};
-    let mut part = Part::new("history", "History");
+    let mut part = Part::new(sections::HISTORY);
     let mut data = Vec::new();
-    for (index, series) in series.iter().enumerate() {
+    let known = series.iter().filter(|series| !series.points.is_empty());
+    for (index, series) in known.enumerate() {
         let label = shown(&series.label, MOST_NAME);
-        let last = series.points.len().saturating_sub(1);
         let mut changes: Vec<&HistoryChange> = series.changes.iter().collect();
-        changes.retain(|change| change.index <= last);
+        changes.retain(|change| change.index < series.points.len());
         changes.sort_by_key(|change| change.index);
         let texts: Vec<String> = changes
             .iter()
             .map(|at| {
-                let commit = shown(&series.points[at.index].commit, MOST_NAME);
+                let commit = series.points[at.index].short();
                 format!(
                     "at {commit} from {} to {} ({} to {}): {}",
                     time(at.before_ns),
@@ -110,8 +114,7 @@ pub(crate) fn part(series: &[HistorySeries]) -> Option<Part> {
             .collect();
         let found = match texts.len() {
             0 => "no change found".to_owned(),
-            1 => "1 change".to_owned(),
-            n => format!("{n} changes"),
+            n => plural(n as u64, "change"),
         };
         let ends = series.points.first().zip(series.points.last());
         let ends = ends.map_or_else(String::new, |(first, last)| {
@@ -134,12 +137,20 @@ pub(crate) fn part(series: &[HistorySeries]) -> Option<Part> {
             label,
             unit: shown(&series.unit, MOST_NAME),
             points: series.points.iter().map(PointData::of).collect(),
-            levels: levels(&changes, last),
+            levels: levels(&changes, points.saturating_sub(1)),
             changes: marks.collect(),
         });
     }
     part.data(&data);
-    (!series.is_empty()).then_some(part)
+    (!data.is_empty()).then_some(part)
+}
+
+impl HistoryPoint {
+    /// The commit, as short as git writes it.
+    fn short(&self) -> String {
+        let short: String = self.commit.chars().take(7).collect();
+        shown(&short, MOST_NAME)
+    }
 }
 
 impl PointData {
@@ -153,7 +164,9 @@ impl PointData {
             time(point.low_ns),
             time(point.high_ns),
         );
+        let day = point.time.split('T').next().unwrap_or_default();
         Self {
+            tick: format!("{}\n{}", point.short(), shown(day, MOST_NAME)),
             value: point.value_ns.into(),
             low: point.low_ns.into(),
             high: point.high_ns.into(),

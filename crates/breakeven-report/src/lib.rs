@@ -47,6 +47,8 @@ mod load;
 mod operations;
 mod part;
 mod roofline;
+#[rustfmt::skip]
+mod sections;
 mod summary;
 mod timeline;
 
@@ -99,18 +101,18 @@ impl Report<'_> {
         let parts = [
             summary::part(self),
             forest::part(self),
-            part::words("judged", "Findings", &self.words.judged),
-            part::words("executions", "Executions", &self.words.executions),
-            part::words("devices", "Devices", &self.words.devices),
-            Some(operations::part(self)),
-            Some(roofline::part(self)),
-            Some(timeline::part(self.profile)),
+            part::words(sections::JUDGED, &self.words.judged),
+            part::words(sections::EXECUTIONS, &self.words.executions),
+            part::words(sections::DEVICES, &self.words.devices),
+            operations::part(self),
+            roofline::part(self),
+            timeline::part(self.profile),
             load::part(self.profile, &self.words.load),
-            Some(flame::part(self.profile)),
-            Some(curves::part(self.profile)),
+            flame::part(self.profile),
+            curves::part(self.profile),
             history::part(self.history),
-            Some(part::advice(self.advice)),
-            part::words("environment", "Environment", &self.words.environment),
+            part::advice(self.advice),
+            part::words(sections::ENVIRONMENT, &self.words.environment),
         ];
         document::document(self.title, parts.into_iter().flatten())
     }

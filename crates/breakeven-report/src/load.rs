@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::json::Number;
 use crate::part::{MOST_NAME, Part};
+use crate::sections;
 
 /// Most charts, and most samples per chart.
 const MOST_CHARTS: usize = 12;
@@ -63,7 +64,7 @@ const PLOTS: [(&str, &[Figure]); 4] = [
 
 /// None for a profile without recordings.
 pub(crate) fn part(profile: &Profile, words: &Page) -> Option<Part> {
-    let mut part = Part::new("load", "Machine");
+    let mut part = Part::new(sections::LOAD);
     part.page(words);
     let all = profile
         .load
@@ -114,7 +115,7 @@ fn finding(profile: &Profile, number: usize, record: &LoadRecord, device: &Devic
         text += &format!("; the first {MOST_SAMPLES} of {} are drawn", samples.len());
     }
     if samples.iter().any(is_limited) {
-        text += "; shading marks throttled clocks";
+        text += "; clocks were throttled";
     }
     text
 }

@@ -4,73 +4,22 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use breakeven_judge::overview::{COLUMNS, Column};
+use breakeven_judge::page::figures::Unit;
 use breakeven_judge::page::{html, shown};
 use breakeven_judge::{OperationComparison, Row};
 use breakeven_profile::profile::{Operation, OperationKey};
-use breakeven_profile::{stats::Summary, unit};
+use breakeven_profile::unit;
 use serde::Serialize;
 
 use crate::Report;
 use crate::histogram::{Histogram, bins_for};
 use crate::json::Number;
 use crate::part::{MOST_NAME, MOST_TEXT, Part};
+use crate::sections;
 
 /// Most rows; the operations with the least time are omitted.
 const MOST_ROWS: usize = 5_000;
-
-/// A column of figures.
-struct Column {
-    /// The column's name in the page's address.
-    key: &'static str,
-    head: &'static str,
-    /// Explanation of the column.
-    about: &'static str,
-    value: fn(&Row) -> Option<f64>,
-    text: fn(f64) -> String,
-}
-
-fn figure(row: &Row, field: fn(&Summary) -> Option<f64>) -> Option<f64> {
-    row.summary.as_ref().and_then(field)
-}
-
-/// Only shown if there are samples.
-fn whole(row: &Row, value: f64) -> Option<f64> {
-    row.summary.is_some().then_some(value)
-}
-
-#[expect(
-    clippy::cast_sign_loss,
-    reason = "casts saturate; sizes are not negative"
-)]
-fn bytes(value: f64) -> String {
-    unit::bytes(value as u64)
-}
-
-#[rustfmt::skip]
-const COLUMNS: [Column; 22] = [
-    Column { key: "size", head: "size", about: "elements in one call's input", value: |row| row.size.map(|size| size as f64), text: unit::count },
-    Column { key: "runs", head: "runs", about: "processes that measured it", value: |row| whole(row, row.runs as f64), text: unit::count },
-    Column { key: "calls", head: "calls", about: "measured calls of all runs", value: |row| whole(row, row.calls as f64), text: unit::count },
-    Column { key: "total", head: "total", about: "time of all calls", value: |row| whole(row, row.total_ns), text: unit::time },
-    Column { key: "own", head: "own", about: "time of all calls without that of the operations inside", value: |row| whole(row, row.own_ns), text: unit::time },
-    Column { key: "share", head: "share", about: "fraction of the profile's time, of own times", value: |row| whole(row, row.share_of_total), text: unit::percent },
-    Column { key: "mean", head: "mean", about: "mean time of a call", value: |row| figure(row, |s| Some(s.mean)), text: unit::time },
-    Column { key: "dev", head: "± dev", about: "standard deviation of the calls", value: |row| figure(row, |s| s.deviation), text: unit::time },
-    Column { key: "min", head: "min", about: "shortest call", value: |row| figure(row, |s| Some(s.min)), text: unit::time },
-    Column { key: "median", head: "median", about: "median of the calls", value: |row| figure(row, |s| Some(s.median)), text: unit::time },
-    Column { key: "p95", head: "p95", about: "time that 95 % of the calls stay within", value: |row| figure(row, |s| Some(s.p95)), text: unit::time },
-    Column { key: "p99", head: "p99", about: "time that 99 % of the calls stay within", value: |row| figure(row, |s| Some(s.p99)), text: unit::time },
-    Column { key: "max", head: "max", about: "longest call", value: |row| figure(row, |s| Some(s.max)), text: unit::time },
-    Column { key: "cv", head: "CV", about: "standard deviation as a fraction of the mean", value: |row| figure(row, |s| s.cv), text: unit::percent },
-    Column { key: "rate", head: "call/s", about: "calls per second at the mean", value: |row| row.calls_per_s, text: unit::per_s },
-    Column { key: "memory", head: "memory", about: "memory that a call holds at its peak", value: |row| row.memory_bytes.map(|bytes| bytes as f64), text: bytes },
-    Column { key: "energy", head: "J/call", about: "energy of a call, idle power included", value: |row| row.joules_per_call, text: unit::joules },
-    Column { key: "gpu", head: "GPU use", about: "fraction of the GPU's units that a call keeps busy", value: |row| row.gpu_use, text: unit::percent },
-    Column { key: "bandwidth", head: "bandwidth", about: "bytes per second at the median", value: |row| row.roofline.bytes_per_s, text: unit::bytes_per_s },
-    Column { key: "bandwidth-share", head: "of peak", about: "bandwidth as a fraction of the device's measured peak", value: |row| row.roofline.bytes_share, text: unit::percent },
-    Column { key: "arithmetic", head: "arithmetic", about: "floating-point operations per second at the median", value: |row| row.roofline.flops_per_s, text: unit::flops_per_s },
-    Column { key: "arithmetic-share", head: "of peak", about: "arithmetic as a fraction of the device's measured peak", value: |row| row.roofline.flops_share, text: unit::percent },
-];
 
 /// The rows and columns for the script, as in the table.
 #[derive(Serialize)]
@@ -81,13 +30,10 @@ struct Data {
     histograms: Vec<Option<Histogram>>,
 }
 
-pub(crate) fn part(report: &Report<'_>) -> Part {
-    let mut part = Part::new("operations", "Operations");
+/// None without operations.
+pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
+    let mut part = Part::new(sections::OPERATIONS);
     let all = &report.overview.rows;
-    if all.is_empty() {
-        part.say("The profile holds no operations.");
-        return part;
-    }
     let shown_rows = largest(all);
     let left_out = all.len() - shown_rows.len();
     if left_out > 0 {
@@ -96,14 +42,14 @@ pub(crate) fn part(report: &Report<'_>) -> Part {
              and breakeven show has them."
         ));
     }
-    let columns = COLUMNS.iter();
-    let has_value = |column: &&Column| all.iter().any(|row| (column.value)(row).is_some());
+    let columns = COLUMNS.iter().filter(|column| !column.heading.is_empty());
+    let has_value = |column: &&Column| all.iter().any(|row| value(column, row).is_some());
     let columns: Vec<&Column> = columns.filter(has_value).collect();
-    let verdicts: HashMap<OperationKey, &OperationComparison> = report
+    let verdicts: HashMap<&OperationKey, &OperationComparison> = report
         .comparison
         .iter()
         .flat_map(|comparison| &comparison.operations)
-        .map(|operation| (operation.key(), operation))
+        .map(|operation| (&operation.key, operation))
         .collect();
     part.body += &head(&columns, !verdicts.is_empty());
     let operations = &report.profile.operations;
@@ -123,8 +69,10 @@ pub(crate) fn part(report: &Report<'_>) -> Part {
     }
     for at in shown_rows {
         let row = &all[at];
-        let verdict = verdicts.get(&key(row)).copied();
-        let mut values: Vec<Number> = columns.iter().map(|c| Number((c.value)(row))).collect();
+        let verdict = verdicts.get(&row.key).copied();
+        let mut values: Vec<Number> = (columns.iter())
+            .map(|column| Number(value(column, row)))
+            .collect();
         if !verdicts.is_empty() {
             values.push(Number(verdict.and_then(|verdict| verdict.judged.ratio)));
         }
@@ -136,13 +84,18 @@ pub(crate) fn part(report: &Report<'_>) -> Part {
             (!verdicts.is_empty()).then_some(verdict),
         );
         data.facts.push(facts(row));
-        let operation = operations.get(at).filter(|each| each.name == row.operation);
+        let operation = operations.get(at).filter(|each| each.name == row.key.name);
         data.histograms
             .push(operation.and_then(|each| Histogram::of(each, bins)));
     }
     part.body += "</tbody></table></div>\n";
     part.data(&data);
-    part
+    (!all.is_empty()).then_some(part)
+}
+
+/// A figure of complete calls, else of the phase that has it.
+fn value(column: &Column, row: &Row) -> Option<f64> {
+    row.lines().find_map(|line| column.value(&line))
 }
 
 /// Indices of the shown rows, in the profile's order.
@@ -154,15 +107,6 @@ fn largest(rows: &[Row]) -> Vec<usize> {
         order.sort_unstable();
     }
     order
-}
-
-/// What distinguishes the row's operation from operations of the same name.
-pub(crate) fn key(row: &Row) -> OperationKey {
-    OperationKey {
-        name: row.operation.clone(),
-        device: row.device.clone(),
-        size: row.size,
-    }
 }
 
 fn head(columns: &[&Column], compared: bool) -> String {
@@ -178,13 +122,13 @@ fn head(columns: &[&Column], compared: bool) -> String {
     for column in columns {
         let Column {
             key,
-            head: name,
+            heading,
             about,
             ..
         } = column;
         let _ = write!(
             head,
-            "<th scope=\"col\" class=\"figure\" data-key=\"{key}\" title=\"{about}\">{name}</th>"
+            "<th scope=\"col\" class=\"figure\" data-key=\"{key}\" title=\"{about}\">{heading}</th>"
         );
     }
     if compared {
@@ -201,7 +145,7 @@ fn line(
     columns: &[&Column],
     verdict: Option<Option<&OperationComparison>>,
 ) -> String {
-    let name = html(&row.operation, MOST_NAME);
+    let name = html(&row.key.name, MOST_NAME);
     let mut line = format!("<tr><th scope=\"row\"><bdi class=\"name\">{name}</bdi>");
     if let Some(about) = &row.workload {
         let about = html(about, MOST_NAME);
@@ -214,7 +158,7 @@ fn line(
     if row.mostly_recording {
         line += " <span class=\"warning\">mostly the recorder's overhead</span>";
     }
-    let device = html(&report.profile.device_label(&row.device), MOST_NAME);
+    let device = html(&report.profile.device_label(&row.key.device), MOST_NAME);
     let _ = write!(line, "</th><td class=\"words\"><bdi>{device}</bdi></td>");
     if let Some(verdict) = verdict {
         let text = verdict.map_or_else(String::new, |verdict| verdict.change_type.to_string());
@@ -225,7 +169,8 @@ fn line(
         );
     }
     for column in columns {
-        let text = (column.value)(row).map_or_else(String::new, column.text);
+        let mut texts = row.lines().map(|line| column.text(&line, Unit::text));
+        let text = texts.find(|text| !text.is_empty()).unwrap_or_default();
         let _ = write!(line, "<td>{text}</td>");
     }
     if let Some(verdict) = verdict {
@@ -279,9 +224,8 @@ fn facts(row: &Row) -> Vec<[String; 2]> {
 }
 
 /// The operation of a row, for charts.
-pub(crate) fn label(report: &Report<'_>, row: &Row) -> String {
-    let software = report.profile.is_software_gpu(&row.device);
-    shown(&key(row).label(software), MOST_NAME)
+pub(crate) fn label(row: &Row) -> String {
+    shown(&row.key.label(row.software_gpu), MOST_NAME)
 }
 
 /// The operations with their rows.

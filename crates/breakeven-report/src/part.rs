@@ -7,6 +7,7 @@ use breakeven_judge::page::{Page, html};
 use serde::Serialize;
 
 use crate::json::script_safe;
+use crate::sections::{self, Section};
 
 /// Longest name in a table or a chart, characters.
 pub(crate) const MOST_NAME: usize = 120;
@@ -16,10 +17,8 @@ pub(crate) const MOST_TEXT: usize = 400;
 
 /// A section of the page.
 pub(crate) struct Part {
-    /// The id of its section.
-    pub(crate) id: &'static str,
-    /// Its heading.
-    pub(crate) title: &'static str,
+    /// Its section.
+    pub(crate) section: Section,
     /// The content below the heading: HTML.
     pub(crate) body: String,
     /// The data of its charts: JSON that may stand in a script element.
@@ -27,10 +26,9 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    pub(crate) fn new(id: &'static str, title: &'static str) -> Self {
+    pub(crate) fn new(section: Section) -> Self {
         Self {
-            id,
-            title,
+            section,
             body: String::new(),
             data: None,
         }
@@ -67,13 +65,12 @@ impl Part {
 
     /// Builds the section.
     pub(crate) fn section(&self, out: &mut String) {
-        let Self {
-            id, title, body, ..
-        } = self;
+        let Section { id, title, look } = self.section;
+        let body = &self.body;
         let _ = write!(
             out,
             "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n\
-             <h2 id=\"{id}-title\">{title}</h2>\n{body}</section>\n"
+             <h2 id=\"{id}-title\">{title}</h2>\n<p class=\"faint\">{look}</p>\n{body}</section>\n"
         );
         if let Some(data) = &self.data {
             let _ = writeln!(
@@ -85,14 +82,17 @@ impl Part {
 }
 
 /// A section of words alone; none if there are none.
-pub(crate) fn words(id: &'static str, title: &'static str, page: &Page) -> Option<Part> {
-    let mut part = Part::new(id, title);
+pub(crate) fn words(section: Section, page: &Page) -> Option<Part> {
+    let mut part = Part::new(section);
     part.page(page);
     (!page.blocks.is_empty()).then_some(part)
 }
 
-/// What to change first, as `breakeven advise` prints it.
-pub(crate) fn advice(advice: &Advice) -> Part {
+/// What to change first, as `breakeven advise` prints it; none if there is nothing to change.
+pub(crate) fn advice(advice: &Advice) -> Option<Part> {
+    if advice.suggestions.is_empty() && advice.overruled.is_empty() {
+        return None;
+    }
     let mut page = Page::default();
     page.items(items(&advice.suggestions));
     page.say(advice.conclusion());
@@ -101,7 +101,5 @@ pub(crate) fn advice(advice: &Advice) -> Part {
     }
     let title = "Not advised, because a measurement overruled the rule of thumb";
     page.list(title, advice.overruled.iter().map(Overruled::item));
-    let mut part = Part::new("advice", "Advice");
-    part.page(&page);
-    part
+    words(sections::ADVICE, &page)
 }

@@ -1,6 +1,7 @@
 //! Achieved performance of operations compared with their devices' peaks, over arithmetic
 //! intensity.
 
+use breakeven_judge::page::figures::plural;
 use breakeven_judge::page::shown;
 use breakeven_profile::unit;
 use serde::Serialize;
@@ -9,6 +10,7 @@ use crate::Report;
 use crate::json::Number;
 use crate::operations::{label, pairs};
 use crate::part::{MOST_NAME, Part};
+use crate::sections;
 
 /// Most operations drawn per device, those that use most of the time.
 const MOST_DOTS: usize = 500;
@@ -40,8 +42,9 @@ struct Dot {
     text: String,
 }
 
-pub(crate) fn part(report: &Report<'_>) -> Part {
-    let mut part = Part::new("roofline", "Roofline");
+/// None without measured peaks, or operations whose bytes and flops are known.
+pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
+    let mut part = Part::new(sections::ROOFLINE);
     let mut data = Vec::new();
     for peak in report.profile.evidence.peaks.iter().take(MOST_DEVICES) {
         let Some(flops_per_s) = peak.flops_per_s.filter(|flops| *flops > 0.0) else {
@@ -56,12 +59,12 @@ pub(crate) fn part(report: &Report<'_>) -> Part {
             .collect();
         roofs.dedup_by(|a, b| a.0 == b.0);
         let mut dots: Vec<(f64, Dot)> = pairs(report)
-            .filter(|(row, _)| row.device == peak.device)
+            .filter(|(row, _)| row.key.device == peak.device)
             .filter_map(|(row, operation)| {
                 let (flops, bytes) = (operation.flops?, operation.bytes?);
                 let achieved = row.roofline.flops_per_s.filter(|rate| *rate > 0.0)?;
                 let intensity = flops as f64 / bytes as f64;
-                let name = label(report, row);
+                let name = label(row);
                 let share = |share: Option<f64>| {
                     share.map_or_else(String::new, |share| {
                         format!(", {} of the peak", unit::percent(share))
@@ -95,9 +98,9 @@ pub(crate) fn part(report: &Report<'_>) -> Part {
             format!("{what} {rate}")
         });
         let finding = format!(
-            "{}: {} operations under {} of arithmetic and {}, as measured",
+            "{}: {} under {} of arithmetic and {}, as measured",
             shown(&report.profile.device_label(&peak.device), MOST_NAME),
-            dots.len(),
+            plural(dots.len() as u64, "operation"),
             unit::flops_per_s(flops_per_s),
             rates.collect::<Vec<_>>().join(", "),
         );
@@ -112,14 +115,6 @@ pub(crate) fn part(report: &Report<'_>) -> Part {
             dots: dots.into_iter().map(|(_, dot)| dot).collect(),
         });
     }
-    if data.is_empty() {
-        part.say(
-            "A roofline needs a device's measured peaks, and the bytes and flops of its \
-             operations: breakeven profile measures both, and a program states them as fields \
-             of its operations.",
-        );
-    } else {
-        part.data(&data);
-    }
-    part
+    part.data(&data);
+    (!data.is_empty()).then_some(part)
 }

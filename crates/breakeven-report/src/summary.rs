@@ -1,5 +1,6 @@
 //! The head of the page: how much was measured, what stands out, and where the time goes.
 
+use breakeven_judge::page::figures::plural;
 use breakeven_judge::page::{Page, Text, Tone};
 use breakeven_judge::{Row, Standing};
 use breakeven_profile::unit;
@@ -9,6 +10,7 @@ use crate::Report;
 use crate::json::Number;
 use crate::operations::label;
 use crate::part::Part;
+use crate::sections;
 
 /// Operations in the chart of shares.
 const MOST_BARS: usize = 12;
@@ -21,7 +23,7 @@ struct Bar {
 }
 
 pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
-    let mut part = Part::new("overview", "Overview");
+    let mut part = Part::new(sections::OVERVIEW);
     let rows = &report.overview.rows;
     part.page(&facts(report));
     let mut largest: Vec<&Row> = rows.iter().filter(|row| row.share_of_total > 0.0).collect();
@@ -30,7 +32,7 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
         .iter()
         .take(MOST_BARS)
         .map(|row| Bar {
-            name: label(report, row),
+            name: label(row),
             share: row.share_of_total.into(),
             text: format!(
                 "{}, {}",
@@ -65,10 +67,7 @@ fn facts(report: &Report<'_>) -> Page {
         .iter()
         .map(|row| row.calls)
         .fold(0, u64::saturating_add);
-    let count = |count: usize, one: &str| match count {
-        1 => format!("1 {one}"),
-        count => format!("{} {one}s", unit::count(count as f64)),
-    };
+    let count = |count: usize, one: &str| plural(count as u64, one);
     facts.push((
         "measured",
         format!(

@@ -4,12 +4,14 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use breakeven_judge::export::placed;
+use breakeven_judge::page::figures::plural;
 use breakeven_judge::page::shown;
 use breakeven_profile::profile::{Profile, Timeline};
 use breakeven_profile::unit;
 use serde::Serialize;
 
 use crate::part::{MOST_NAME, Part};
+use crate::sections;
 
 /// Most calls; the shortest are omitted.
 const MOST_CALLS: usize = 20_000;
@@ -35,20 +37,17 @@ struct Track {
     calls: Vec<(usize, usize, u64, u64)>,
 }
 
-pub(crate) fn part(profile: &Profile) -> Part {
-    let mut part = Part::new("timeline", "Time line");
+/// None without recorded calls.
+pub(crate) fn part(profile: &Profile) -> Option<Part> {
+    let mut part = Part::new(sections::TIMELINE);
     let timeline = profile.timeline.as_ref();
-    let Some(timeline) = timeline.filter(|timeline| !timeline.events.is_empty()) else {
-        part.say(
-            "The profile has no time line: the recorder keeps single calls if it is asked to \
-             (Profiler::timeline), and only a single file's can be drawn.",
-        );
-        return part;
-    };
-    let data = data(profile, timeline);
+    let data = data(
+        profile,
+        timeline.filter(|timeline| !timeline.events.is_empty())?,
+    );
     part.chart("timeline", 0, &data.finding);
     part.data(&data);
-    part
+    Some(part)
 }
 
 fn data(profile: &Profile, timeline: &Timeline) -> Data {
@@ -90,10 +89,7 @@ fn data(profile: &Profile, timeline: &Timeline) -> Data {
         "{} calls of {} operations on {} over {}",
         unit::count(events.len() as f64),
         unit::count(names.len() as f64),
-        match tracks.len() {
-            1 => "1 track".to_owned(),
-            tracks => format!("{tracks} tracks"),
-        },
+        plural(tracks.len() as u64, "track"),
         unit::time(length as f64),
     );
     if shown_calls < events.len() {

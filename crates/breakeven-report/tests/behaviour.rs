@@ -63,14 +63,14 @@ fn a_click_on_a_head_sorts_and_the_address_has_it() {
     let html = page(&many(40, 1, 5), None, &[]);
     let data = data(&html, "operations");
     let columns = data["columns"].as_array().unwrap();
-    let place = columns.iter().position(|key| key == "median").unwrap();
+    let place = columns.iter().position(|key| key == "median_ns").unwrap();
     let file = browser.file(&html);
     browser.open(&file, "");
     let unsorted = browser.evaluate(NAMES);
-    let head = "th[data-key=median] button";
+    let head = "th[data-key=median_ns] button";
     browser.click(head);
-    assert_eq!(hash(&mut browser), "#sort=median&order=down");
-    let sort = "document.querySelector('th[data-key=median]').getAttribute('aria-sort')";
+    assert_eq!(hash(&mut browser), "#sort=median_ns&order=down");
+    let sort = "document.querySelector('th[data-key=median_ns]').getAttribute('aria-sort')";
     assert_eq!(browser.text(sort), "descending");
     let falling = browser.evaluate(NAMES);
     let mut order: Vec<usize> = (0..40).collect();
@@ -99,7 +99,7 @@ fn a_click_on_a_head_sorts_and_the_address_has_it() {
     assert_eq!(names[39], "stage_16::operation_0016");
 
     // The same view from its address.
-    browser.open(&file, "#sort=median&order=down");
+    browser.open(&file, "#sort=median_ns&order=down");
     assert_eq!(browser.evaluate(NAMES), falling);
     assert_eq!(browser.complaints, [""; 0]);
 }
@@ -144,14 +144,14 @@ fn a_row_opens_to_the_histograms_of_its_runs() {
     let bars = browser.evaluate("document.querySelectorAll('.detail svg rect').length");
     assert!(bars.as_u64() > Some(5), "{bars}");
     // Sorting keeps it below its row.
-    browser.click("th[data-key=mean] button");
+    browser.click("th[data-key=mean_ns] button");
     let above = "document.querySelector('.detail').previousElementSibling.querySelector('button.open').ariaExpanded";
     assert_eq!(browser.text(above), "true");
     browser.evaluate(&format!(
         "document.querySelector('{button}[aria-expanded=true]').focus()"
     ));
     browser.press("Enter");
-    assert_eq!(hash(&mut browser), "#sort=mean&order=down");
+    assert_eq!(hash(&mut browser), "#sort=mean_ns&order=down");
     browser.open(&file, "#open=2,8");
     let facts = browser
         .text("[...document.querySelectorAll('.detail')].map((row) => row.textContent).join('|')");
@@ -339,7 +339,7 @@ fn a_thousand_operations_open_in_two_seconds() {
     // Sorting does not freeze either: by the time that the page's thread worked.
     browser.call("Performance.enable", json!({"timeDomain": "threadTicks"}));
     let before = worked(&mut browser);
-    browser.evaluate("document.querySelector('th[data-key=mean] button').click()");
+    browser.evaluate("document.querySelector('th[data-key=mean_ns] button').click()");
     browser.evaluate("document.body.offsetHeight");
     let took = worked(&mut browser) - before;
     assert!(took > 0.0 && took < 2.0, "{took} s");

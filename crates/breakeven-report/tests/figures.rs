@@ -26,12 +26,12 @@ fn numbers_and_texts_are_those_of_the_overview() {
     {
         let value = |key: &str| data["values"][index][column(key)].as_f64();
         let summary = row.summary;
-        assert_eq!(value("mean"), summary.map(|s| s.mean));
-        assert_eq!(value("median"), summary.map(|s| s.median));
-        assert_eq!(value("p99"), summary.map(|s| s.p99));
-        assert_eq!(value("dev"), summary.and_then(|s| s.deviation));
-        assert_eq!(value("total"), summary.map(|_| row.total_ns));
-        assert_eq!(value("bandwidth-share"), row.roofline.bytes_share);
+        assert_eq!(value("mean_ns"), summary.map(|s| s.mean));
+        assert_eq!(value("median_ns"), summary.map(|s| s.median));
+        assert_eq!(value("p99_ns"), summary.map(|s| s.p99));
+        assert_eq!(value("deviation_ns"), summary.and_then(|s| s.deviation));
+        assert_eq!(value("total_ns"), summary.map(|_| row.total_ns));
+        assert_eq!(value("bytes_share"), row.roofline.bytes_share);
         // All samples are in the histogram.
         let histogram = &data["histograms"][index];
         let counts = histogram["runs"].as_array().into_iter().flatten();
@@ -64,13 +64,16 @@ fn the_cells_show_what_the_judge_computed() {
     for (cell, row) in cells.as_array().unwrap().iter().zip(&rows) {
         let time = |ns: Option<f64>| json!(ns.map_or_else(String::new, unit::time));
         let summary = row.summary;
-        assert_eq!(cell["mean"], time(summary.map(|s| s.mean)));
-        assert_eq!(cell["min"], time(summary.map(|s| s.min)));
-        assert_eq!(cell["p95"], time(summary.map(|s| s.p95)));
-        assert_eq!(cell["max"], time(summary.map(|s| s.max)));
+        assert_eq!(cell["mean_ns"], time(summary.map(|s| s.mean)));
+        assert_eq!(cell["min_ns"], time(summary.map(|s| s.min)));
+        assert_eq!(cell["p95_ns"], time(summary.map(|s| s.p95)));
+        assert_eq!(cell["max_ns"], time(summary.map(|s| s.max)));
         let percent = |share: Option<f64>| json!(share.map_or_else(String::new, unit::percent));
         assert_eq!(cell["cv"], percent(summary.and_then(|s| s.cv)));
-        assert_eq!(cell["share"], percent(summary.map(|_| row.share_of_total)));
+        assert_eq!(
+            cell["share_of_total"],
+            percent(summary.map(|_| row.share_of_total))
+        );
     }
     assert_eq!(browser.complaints, [""; 0]);
 }

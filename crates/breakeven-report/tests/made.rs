@@ -210,10 +210,12 @@ pub(crate) fn page(
     });
     let compared = comparison.as_ref().map(|comparison| comparison.page());
     let mut judged = Page::default();
-    judged.heading("Bottlenecks");
-    for finding in &overview(profile, &Limits::default()).findings {
-        judged.say(format!("{}: {}", finding.operation, finding.cause));
-    }
+    let findings = overview(profile, &Limits::default()).findings;
+    let findings = findings.iter();
+    judged.list(
+        "Bottlenecks",
+        findings.map(|finding| format!("{}: {}", finding.key.name, finding.cause)),
+    );
     let optimizer = ProfilerOptimizer::new(profile);
     let report = Report {
         title: "A profile made for a test",

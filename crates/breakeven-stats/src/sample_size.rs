@@ -89,7 +89,7 @@ impl Undecided {
     /// estimate is beyond the threshold and significant, or the complete interval is inside. The
     /// true change is as far from the estimate as its error makes probable; taking the estimate as
     /// exact promises too much (O'Hagan, Stevens and Campbell 2005, "Assurance in clinical trial
-    /// design"). `None` for more than 1e9 runs.
+    /// design"). `None` for more than 1e9 runs, and for error rates outside of 0 to 1.
     pub fn runs(&self, fewest: u64, power: f64) -> Option<u64> {
         let quantiles = (0..PLACES).map(|k| normal_upper((f64::from(k) + 0.5) / f64::from(PLACES)));
         let places: Vec<f64> = quantiles.map(|z| self.change + self.error * z).collect();
@@ -104,7 +104,9 @@ impl Undecided {
             });
             decided.sum::<f64>() >= power * f64::from(PLACES)
         };
-        let sound = self.noise > 0.0 && enough(MOST_RUNS);
+        let rates = [self.alpha, self.corrected];
+        let sound = self.noise > 0.0 && rates.iter().all(|rate| (0.0..=1.0).contains(rate));
+        let sound = sound && enough(MOST_RUNS);
         sound.then(|| first(fewest as f64 + 1.0, enough))
     }
 }

@@ -63,12 +63,12 @@ pub mod plan {
     #[cfg(test)]
     pub(crate) use breakeven_schedule::plan::Added;
     pub use breakeven_schedule::plan::{
-        Absence, Aim, Alone, Basis, Candidate, ChainCosts, Cost, Decision, DeviceLinks, Evidence,
-        ExecutionStrategy, Goal, GpuCosts, GpuSpec, Leg, MANY_TASKS, Machine, Move, NextRun,
-        Objective, Observation, OperationCosts, Order, Orders, Outcome, PARALLEL_FROM, PlacedStage,
-        Placement, Power, Price, Prices, ProfilingHeuristics, RanOn, Resource, RuleFacts, Ruling,
-        SEQUENTIAL_BELOW, Shape, Share, Stage, StageCosts, StageTime, TransferTime, Tuning, Ways,
-        Work, costs_from_rates, decide, decide_by, decide_for, rule,
+        Absence, Aim, Alone, Amounts, Basis, Candidate, ChainCosts, Cost, Decision, DeviceLinks,
+        Evidence, ExecutionStrategy, Goal, GpuCosts, GpuSpec, Leg, MANY_TASKS, Machine, Move,
+        NextRun, Objective, Observation, OperationCosts, Order, Orders, Outcome, PARALLEL_FROM,
+        PlacedStage, Placement, Power, Price, Prices, ProfilingHeuristics, RanOn, Resource,
+        RuleFacts, Ruling, SEQUENTIAL_BELOW, Shape, Share, Stage, StageCosts, StageTime,
+        TransferTime, Tuning, Ways, Work, costs_from_rates, decide, decide_by, decide_for, rule,
     };
     pub(crate) use breakeven_schedule::plan::{
         Forgotten, Group, Learned, Model, Query, StatedWork, Took, decide_tuned, estimate, micros,
@@ -98,27 +98,22 @@ pub use recommend::{StrategyRecommendation, WorkloadProfiler};
 pub use store::Costs;
 pub use tensor::{Element, Inputs, Tensor};
 
-/// The README's examples, compiled.
+/// The examples of the pages, compiled.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
-
-/// The guide's examples, compiled.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/guide.md")]
-struct Guide;
-
-/// The example of chains, compiled.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/chains.md")]
-struct Chains;
-
-/// The page on tuning, compiled.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/tuning.md")]
-struct TuningGuide;
-
-/// The migration from earlier designs, compiled.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/porting.md")]
-struct Porting;
+mod pages {
+    #[cfg(feature = "gpu")] // its first example opens one
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/guide.md")]
+    struct Guide;
+    #[doc = include_str!("../../../docs/chains.md")]
+    struct Chains;
+    #[doc = include_str!("../../../docs/tuning.md")]
+    struct Tuning;
+    #[doc = include_str!("../../../docs/porting.md")]
+    struct Porting;
+    #[doc = include_str!("../../../docs/tutorial-rust.md")]
+    struct TutorialRust;
+    #[doc = include_str!("../../../docs/tutorial-break-even.md")]
+    struct TutorialBreakEven;
+}

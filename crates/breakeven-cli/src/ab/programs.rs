@@ -41,7 +41,9 @@ pub(super) fn timed<R>(
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         let (watched, over) = (&running, || is_over.load(Ordering::SeqCst));
-        scope.spawn(move || watched.watch(&looks, over));
+        let watch = move || watched.watch(&looks, over);
+        let watching = thread::Builder::new().spawn_scoped(scope, watch);
+        watching.context("cannot start a thread that watches the commands")?;
         let result = body(&mut |is_b| match is_b {
             true => time(&args.b, &b, &running),
             false => time(&args.a, &a, &running),

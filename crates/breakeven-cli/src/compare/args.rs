@@ -4,8 +4,10 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 
 use breakeven_judge::Threshold;
-use breakeven_judge::compare::Metric;
-use clap::{Args, ValueEnum};
+use breakeven_judge::compare::{METRICS, Metric};
+use clap::Args;
+
+use super::format::{self, Format};
 
 #[derive(Debug, Args)]
 #[command(
@@ -54,9 +56,8 @@ pub(crate) struct CompareArgs {
     #[arg(long, conflicts_with = "gate")]
     pub(crate) accept: bool,
 
-    /// Metric to judge: time (or median), mean, p95, p99, total, memory, energy, calls,
-    /// throughput, or the name of a counter in the profiles
     #[arg(long, value_name = "NAME", default_value = "time", value_parser = metric)]
+    #[arg(help = metrics(&(Metric::names() + ",")), long_help = metrics(&each_metric()))]
     pub(crate) metric: Metric,
 
     /// Smallest change that makes an operation better or worse, as in 5% or 0.05
@@ -86,8 +87,8 @@ pub(crate) struct CompareArgs {
     pub(crate) budget: Option<PathBuf>,
 
     /// Format of the output
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: CompareFormat,
+    #[arg(long, default_value = "table", value_parser = format::parser())]
+    pub(crate) format: &'static Format,
 
     /// File to write in that format, while the table is printed; or FORMAT=FILE, once per format
     #[arg(short, long, value_name = "[FORMAT=]FILE", value_parser = output)]
@@ -97,26 +98,21 @@ pub(crate) struct CompareArgs {
     pub(crate) input: crate::input::InputArgs,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CompareFormat {
-    /// A table, as wide as the terminal
-    #[default]
-    Table,
-    /// JSON with all figures
-    Json,
-    /// For a report or a CI summary
-    Markdown,
-    /// For GitHub Actions: annotations of the pull request
-    Github,
-    /// For CI systems that display tests
-    Junit,
-}
-
 /// A file to write, and its format if it differs from that of `--format`.
 #[derive(Debug, Clone)]
 pub(crate) struct Output {
-    pub(crate) format: Option<CompareFormat>,
+    pub(crate) format: Option<&'static Format>,
     pub(crate) path: PathBuf,
+}
+
+fn metrics(list: &str) -> String {
+    format!("Metric to judge: {list} or the name of a counter in the profiles")
+}
+
+fn each_metric() -> String {
+    let each = METRICS.iter();
+    let each = each.map(|known| format!("\n- {}: {}", known.names.join(", "), known.about));
+    each.collect::<String>() + "\n-"
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "clap calls it")]
@@ -127,7 +123,7 @@ fn metric(text: &str) -> Result<Metric, Infallible> {
 #[expect(clippy::unnecessary_wraps, reason = "clap calls it")]
 fn output(text: &str) -> Result<Output, Infallible> {
     let named = text.split_once('=').and_then(|(format, path)| {
-        let format = CompareFormat::from_str(format, false).ok()?;
+        let format = Format::named(format)?;
         Some((format, path))
     });
     Ok(Output {

@@ -8,11 +8,13 @@ use breakeven_history::History;
 use breakeven_judge::Policy;
 use breakeven_judge::compare;
 use breakeven_judge::compare::Options;
+use breakeven_judge::page::clean;
 use breakeven_profile::file;
 use breakeven_profile::profile::Profile;
 
 use crate::compare::accept::Accepted;
-use crate::compare::args::{CompareArgs, CompareFormat, Output};
+use crate::compare::args::{CompareArgs, Output};
+use crate::compare::format::{FORMATS, Format};
 use crate::compare::page::{Report, Source};
 use crate::exit::Ending;
 use crate::input::{Input, behind, distinct};
@@ -20,6 +22,7 @@ use crate::print::unless_closed;
 
 mod accept;
 pub(crate) mod args;
+mod format;
 mod github;
 mod json;
 mod junit;
@@ -32,17 +35,18 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
         file::check_writable(path)?;
     }
     let (baseline, current) = sides(args)?;
-    let accepted = args.accept.then(|| Accepted::at(&baseline)).transpose()?;
+    let mut accepted = args.accept.then(|| Accepted::at(&baseline)).transpose()?;
     let before = match &accepted {
         Some(accepted) => accepted.before()?.into_iter().collect(),
         None => input.read_all(&baseline)?,
     };
     let after = input.read_all(&current)?;
-    if let Some(accepted) = &accepted
-        && before.is_empty()
-    {
-        accepted.replace(after, out)?;
-        return Ok(Ending::Done);
+    if let Some(accepted) = &mut accepted {
+        accepted.take(after.clone())?;
+        if before.is_empty() {
+            accepted.write(out)?;
+            return Ok(Ending::Done);
+        }
     }
     let options = Options {
         threshold: args.threshold,
@@ -70,11 +74,21 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
     }
     let printed = match args.output.iter().all(|output| output.format.is_some()) {
         true => args.format,
-        false => CompareFormat::Table,
+        false => &FORMATS[0],
     };
-    unless_closed(page::write(&report, printed, out))?;
+    unless_closed((printed.write)(&report, out).and_then(|()| Ok(out.flush()?)))?;
     if let Some(accepted) = &accepted {
-        accepted.replace(after, out)?;
+        let [before, after] = report.sources.each_ref().map(|source| source.runs);
+        if after < before {
+            let name = baseline[0].display();
+            let said = format!(
+                "warning: {name}: its {before} runs are replaced by {after}: a comparison with \
+                 fewer runs finds fewer changes; measure as many"
+            );
+            // The reader of stderr may be gone.
+            let _ = writeln!(err, "{}", clean(&said));
+        }
+        accepted.write(out)?;
         return Ok(Ending::Done);
     }
     Ok(Ending::Judged(report.verdict.outcome))
@@ -123,10 +137,10 @@ fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     Ok((baseline, current))
 }
 
-fn write_file(report: &Report, format: CompareFormat, path: &Path) -> Result<()> {
+fn write_file(report: &Report, format: &Format, path: &Path) -> Result<()> {
     file::replace(path, |out| {
         let mut plain = anstream::StripStream::new(Vec::new());
-        page::write(report, format, &mut plain)?;
+        (format.write)(report, &mut plain)?;
         out.write_all(&plain.into_inner())
             .with_context(|| format!("{} cannot be written", path.display()))
     })

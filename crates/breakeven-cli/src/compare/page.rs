@@ -12,8 +12,6 @@ use breakeven_judge::{OperationComparison, Outcome, Policy, ProfilerComparison, 
 use breakeven_profile::profile::Profile;
 use serde::Serialize;
 
-use crate::compare::args::CompareFormat;
-
 /// The printed comparison.
 pub(crate) struct Report {
     /// Baseline and current side.
@@ -126,7 +124,7 @@ fn beside_the_table(reasons: &[Reason]) -> Vec<String> {
 pub(crate) struct Source {
     files: Vec<String>,
     /// Runs of the operation with the most.
-    runs: usize,
+    pub(super) runs: usize,
     revision: Option<String>,
     build_profile: Option<String>,
     created: Option<String>,
@@ -169,7 +167,7 @@ impl Source {
         let revision = self
             .revision
             .as_ref()
-            .map(|name| format!("revision {name}"));
+            .map(|name| format!("revision {}", short(name)));
         let build = self
             .build_profile
             .as_ref()
@@ -183,6 +181,16 @@ impl Source {
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         parts.join(" · ")
+    }
+}
+
+/// A revision with a full hash abbreviated, as `git log --abbrev=12` does.
+fn short(revision: &str) -> String {
+    let rest = revision.trim_start_matches(|digit: char| digit.is_ascii_hexdigit());
+    let hash = &revision[..revision.len() - rest.len()];
+    match hash.len() {
+        40.. => format!("{}{rest}", &hash[..12]),
+        _ => revision.to_owned(),
     }
 }
 
@@ -217,20 +225,31 @@ pub(super) fn said(report: &Report, operation: &OperationComparison) -> String {
     said
 }
 
-/// Prints a report.
-pub(crate) fn write(report: &Report, format: CompareFormat, out: &mut dyn Write) -> Result<()> {
-    match format {
-        CompareFormat::Table => crate::print::print(&report.page(), out)?,
-        CompareFormat::Json => crate::compare::json::write(report, out)?,
-        CompareFormat::Markdown => {
-            match report.gated {
-                true => writeln!(out, "### breakeven: {}\n", report.verdict.outcome)?,
-                false => writeln!(out, "### breakeven\n")?,
-            }
-            report.page().markdown(out)?;
-        }
-        CompareFormat::Github => crate::compare::github::write(report, out)?,
-        CompareFormat::Junit => crate::compare::junit::write(report, out)?,
+/// Prints the page for a terminal.
+pub(super) fn table(report: &Report, out: &mut dyn Write) -> Result<()> {
+    crate::print::print(&report.page(), out)
+}
+
+/// Prints the page as Markdown.
+pub(super) fn markdown(report: &Report, out: &mut dyn Write) -> Result<()> {
+    match report.gated {
+        true => writeln!(out, "### breakeven: {}\n", report.verdict.outcome)?,
+        false => writeln!(out, "### breakeven\n")?,
     }
-    Ok(out.flush()?)
+    Ok(report.page().markdown(out)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn a_full_hash_is_abbreviated() {
+        let hash = "0123456789abcdef0123456789abcdef01234567";
+        assert_eq!(short(hash), "0123456789ab");
+        assert_eq!(short(&format!("{hash}-dirty")), "0123456789ab-dirty");
+        for other in ["4f2a91c", "v1.2-3-g0123456789ab", "Ä", ""] {
+            assert_eq!(short(other), other);
+        }
+    }
 }

@@ -50,7 +50,11 @@ pub(super) fn prepare(
     let slots = args
         .gpu_slots
         .map_or_else(|| devices.count(), |slots| slots.get());
-    let slots = if gpu.is_some() { slots } else { 0 };
+    let slots = if gpu.is_some() {
+        slots.min(MOST_SLOTS)
+    } else {
+        0
+    };
     let usable = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
     let texts = [Some(&cpu), gpu.as_ref()].into_iter().flatten();
     let texts: Vec<_> = texts.map(|each| each.text().to_string_lossy()).collect();

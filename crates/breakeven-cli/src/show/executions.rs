@@ -6,86 +6,20 @@ use std::iter;
 use breakeven_judge::Row as Judged;
 use breakeven_judge::page::figures::{plural, share, time};
 use breakeven_judge::page::{Column, Page, Row, Table, Text, Tone};
-use breakeven_profile::profile::{self, Device, Fallback};
+use breakeven_profile::profile::{Device, Executions, Fallback};
 use breakeven_profile::unit;
 
 use super::Report;
 
-/// What decides, in the order in which it comes about.
-const ORDER: [&str; 6] = [
-    "asked",
-    "operator",
-    "resident",
-    "rule",
-    "model",
-    "exploration",
-];
-
 /// The executions of one operation on one device.
-pub(super) struct Executions<'r> {
-    pub(super) row: &'r Judged,
-    pub(super) record: profile::Executions,
-    /// Executions by what decided them, in the order in which it comes about; the last
-    /// one's alone where not all are told.
-    decided_by: Vec<(String, u64)>,
+struct Batches<'r> {
+    row: &'r Judged,
+    record: &'r Executions,
 }
 
-impl<'r> Executions<'r> {
-    /// `None` if the row has none.
-    pub(super) fn of(row: &'r Judged) -> Option<Self> {
-        let mut record = row.executions.clone()?;
-        let mut decided_by: Vec<(String, u64)> = match record.decided_by.is_empty() {
-            true => record.decided.iter().map(|by| (by.clone(), 1)).collect(),
-            false => record.decided_by.clone().into_iter().collect(),
-        };
-        let order = |by: &str| ORDER.iter().position(|known| *known == by);
-        decided_by.sort_by_key(|(by, _)| order(by).unwrap_or(ORDER.len()));
-        // A size may be the number of tasks rounded up.
-        record.tasks = record.tasks.or(row.size);
-        record.gpu_tasks = record.gpu_tasks.or(match Device::of(&row.device) {
-            Device::Cpu => Some(0),
-            Device::Both(_) => None,
-            Device::Gpu(_) => record.tasks,
-        });
-        Some(Self {
-            row,
-            record,
-            decided_by,
-        })
-    }
-
-    pub(super) fn strategy(&self) -> &str {
-        self.record.strategy.as_deref().unwrap_or("cpu-only")
-    }
-
-    /// `rule 1, model 22`.
-    pub(super) fn decided_by(&self) -> String {
-        let each = self.decided_by.iter();
-        let each: Vec<String> = each.map(|(by, count)| format!("{by} {count}")).collect();
-        each.join(", ")
-    }
-
+impl Batches<'_> {
     fn cpu_tasks(&self) -> Option<u64> {
         Some(self.record.tasks?.saturating_sub(self.record.gpu_tasks?))
-    }
-
-    /// Tasks that fell back, of all executions.
-    pub(super) fn fallback_tasks(&self) -> Option<u64> {
-        let tasks = self.record.fallbacks.iter().map(|fallback| fallback.tasks);
-        tasks.reduce(u64::saturating_add)
-    }
-
-    /// The errors behind what fell back; the last one where not all are told.
-    pub(super) fn errors(&self) -> String {
-        let all = self.record.fallbacks.iter();
-        let last = self.record.device_error.as_deref();
-        let last = last.filter(|_| self.record.fallbacks.is_empty());
-        let told = |fallback: &Fallback| match &fallback.device {
-            Some(device) => format!("{device}: {}", fallback.error),
-            None => fallback.error.clone(),
-        };
-        let errors: Vec<String> = all.map(told).chain(last.map(str::to_owned)).collect();
-        errors.join("; ")
     }
 
     /// Tasks with their part of the batch.
@@ -109,7 +43,7 @@ impl<'r> Executions<'r> {
             return unit::UNKNOWN.to_owned();
         };
         // What fell back did not run as predicted.
-        let as_decided = self.median().filter(|_| self.errors().is_empty());
+        let as_decided = self.median().filter(|_| self.record.errors().is_empty());
         let off = as_decided.map_or_else(String::new, |median| {
             format!(
                 " {}",
@@ -120,20 +54,13 @@ impl<'r> Executions<'r> {
     }
 
     /// The figures of the table: tasks of each side, median, prediction.
-    pub(super) fn figures(&self) -> [String; 4] {
+    fn figures(&self) -> [String; 4] {
         [
             self.side(self.record.gpu_tasks),
             self.side(self.cpu_tasks()),
             self.median().map_or_else(|| unit::UNKNOWN.to_owned(), time),
             self.predicted(),
         ]
-    }
-
-    /// `card 30; card#2 34`: tasks by device, where there are several GPUs.
-    pub(super) fn device_tasks(&self) -> Option<String> {
-        let each = self.record.device_tasks.iter();
-        let each: Vec<String> = each.map(|(id, tasks)| format!("{id} {tasks}")).collect();
-        (!each.is_empty()).then(|| each.join("; "))
     }
 
     /// `card 30 47%, card#2 34 53%`: where there are several GPUs.
@@ -149,9 +76,10 @@ impl<'r> Executions<'r> {
 
     /// How many there were, what decided them, and why the last one.
     fn how(&self) -> String {
-        let counts = self.decided_by.iter().map(|(_, count)| *count);
+        let decisions = self.record.decisions();
+        let counts = decisions.iter().map(|(_, count)| *count);
         let all = counts.fold(0, u64::saturating_add);
-        let decided = match &self.decided_by[..] {
+        let decided = match &decisions[..] {
             [] => return "as asked".to_owned(),
             [(by, _)] if self.record.decided_by.is_empty() => {
                 format!("the last one {}", in_words(by))
@@ -165,16 +93,16 @@ impl<'r> Executions<'r> {
             }
         };
         // Who asked needs no reason.
-        let asked = |(by, _): &(String, u64)| by == "asked" || by == "operator";
+        let asked = |(by, _): &(&str, u64)| matches!(*by, "asked" | "operator");
         match &self.record.why {
-            Some(why) if !self.decided_by.iter().all(asked) => format!("{decided}: {why}"),
+            Some(why) if !decisions.iter().all(asked) => format!("{decided}: {why}"),
             _ => decided,
         }
     }
 }
 
 /// What fell back; the last error where not all are told.
-fn fell_back(report: &Report, record: &profile::Executions) -> Vec<String> {
+fn fell_back(report: &Report, record: &Executions) -> Vec<String> {
     let of = |fallback: &Fallback| {
         let Fallback { error, tasks, .. } = fallback;
         let executions = plural(fallback.executions, "execution");
@@ -212,11 +140,14 @@ fn in_words(decided_by: &str) -> &str {
 
 /// Adds the table of executions, where there are any.
 pub(super) fn add(report: &Report, page: &mut Page) {
-    let rows = report.overview.rows.iter().filter_map(Executions::of);
+    let rows = report.overview.rows.iter().filter_map(|row| {
+        let record = row.executions.as_ref()?;
+        Some(Batches { row, record })
+    });
     let rows = rows.map(|each| {
-        let label = report.label(&each.row.device);
-        let cells = [label, each.strategy().to_owned()].into_iter();
-        let fallbacks = fell_back(report, &each.record).into_iter();
+        let label = report.label(&each.row.key.device);
+        let cells = [label, each.record.strategy().to_owned()].into_iter();
+        let fallbacks = fell_back(report, each.record).into_iter();
         let fallbacks = fallbacks.map(|text| Text::new(text, Tone::Warning));
         let by_device = each.by_device(report).into_iter();
         Row {

@@ -107,6 +107,30 @@ fn a_scale_that_does_not_fit_memory_is_computed_not_tried() {
     assert!(all.starts_with("error: vector_add ("), "{all}");
 }
 
+/// The commands without a supervisor in front refuse it too, before anything is allocated.
+#[test]
+fn inputs_that_do_not_fit_memory_are_refused() {
+    for line in [
+        "tune conv2d --device cpu --scale 100000000000000",
+        "ab --kernel conv2d size=4294967295 default",
+        "ab --chain conv2d,pixel_entropy size=4294967295 default",
+        "plan --chain conv2d --size 4294967295",
+        "plan --chain conv2d --tasks 18446744073709551615",
+    ] {
+        let said = refused(line);
+        assert!(said.contains("of memory, and there are"), "{line}: {said}");
+    }
+}
+
+#[test]
+fn slots_and_batches_beyond_all_measure_run() {
+    for option in ["--gpu-slots", "--gpu-batch"] {
+        let run = "run --cpu true --gpu true --strategy cpu-only -j 1 a";
+        let ended = line(run).arg(option).arg("18446744073709551615").run();
+        assert_eq!(ended.code, Some(0), "{option}: {ended:?}");
+    }
+}
+
 #[test]
 fn a_scale_past_counting() {
     assert_snapshot!(refused("profile --kernel vector_add --scale 18446744073709551615"), @"error: vector_add at scale 18446744073709551615 is larger than can be counted");

@@ -100,9 +100,9 @@ impl MemoryStats {
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
-            allocations: self.allocations - earlier.allocations,
-            calls: self.calls - earlier.calls,
-            hits: self.hits - earlier.hits,
+            allocations: self.allocations.saturating_sub(earlier.allocations),
+            calls: self.calls.saturating_sub(earlier.calls),
+            hits: self.hits.saturating_sub(earlier.hits),
             ..*self
         }
     }

@@ -18,12 +18,19 @@ const LEAST_NS: u64 = 3_000_000;
 /// Working sets larger than `memory_limit` bytes are left out. Takes about a second.
 pub fn measure_cpu(memory_limit: Option<u64>) -> Peak {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    if rayon::current_num_threads() > cores
-        && let Ok(pool) = ThreadPoolBuilder::new().num_threads(cores).build()
-    {
-        return pool.install(|| measure(memory_limit));
+    let pool = ThreadPoolBuilder::new();
+    let pool = match breakeven_machine::has_pool() {
+        true if rayon::current_num_threads() <= cores => return measure(memory_limit),
+        true => pool.num_threads(cores),
+        false => pool.num_threads(1).use_current_thread(),
+    };
+    match pool.build() {
+        Ok(pool) => pool.install(|| measure(memory_limit)),
+        Err(_) => Peak {
+            device: "cpu".to_owned(),
+            ..Peak::default()
+        },
     }
-    measure(memory_limit)
 }
 
 fn measure(memory_limit: Option<u64>) -> Peak {

@@ -133,7 +133,7 @@ impl Tuner {
 pub(crate) fn this_cpu() -> (String, String) {
     let hardware = HardwareCapabilities::detect_without_gpu();
     let cpu = hardware.cpu_model.known().cloned();
-    let threads = rayon::current_num_threads();
+    let threads = breakeven_machine::pool_threads();
     (
         cpu.unwrap_or_else(|| "CPU".to_owned()),
         format!("{threads} threads"),

@@ -77,7 +77,8 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             method.contains(['.', '·']) || metric.unit != benchmark.primary.unit
         };
         let operation = gather.entry(&name, "cpu", None);
-        not_kept += benchmark.primary.add(operation, notes);
+        let left = benchmark.primary.add(operation, notes);
+        not_kept = left.saturating_add(not_kept);
         for (method, metric) in &benchmark.secondary {
             if of_profiler(method, metric) {
                 metric.count(operation, method.trim_start_matches('·'));
@@ -86,7 +87,8 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         for (method, metric) in &benchmark.secondary {
             if !of_profiler(method, metric) {
                 let name = named(&benchmark, &format!(":{method}"));
-                not_kept += metric.add(gather.entry(&name, "cpu", None), notes);
+                let left = metric.add(gather.entry(&name, "cpu", None), notes);
+                not_kept = left.saturating_add(not_kept);
             }
         }
     }
@@ -138,7 +140,7 @@ impl Metric {
             let run = operation.new_run();
             for histogram in fork {
                 let (scores, left) = drawn(histogram.clone());
-                not_kept += left;
+                not_kept = left.saturating_add(not_kept);
                 for score in scores {
                     operation.sample(run, unit.ns(score));
                 }

@@ -204,19 +204,12 @@ pub(crate) fn runs_asked_for(pairs: usize) {
 
 /// Pairs that do not differ, by each metric.
 pub(crate) fn metrics(pool: &Pool, pairs: usize) {
-    const METRICS: [Metric; 6] = [
-        Metric::Time,
-        Metric::Mean,
-        Metric::P95,
-        Metric::P99,
-        Metric::Total,
-        Metric::Throughput,
-    ];
+    let metrics = ["time", "mean", "p95", "p99", "total", "throughput"].map(Metric::from);
     let count = |what: &str, pair: &mut dyn FnMut() -> (Vec<Operation>, Vec<Operation>)| {
-        let (mut failed, mut beside) = ([0; METRICS.len()], 0);
+        let (mut failed, mut beside) = ([0; 6], 0);
         for _ in 0..pairs {
             let (baseline, current) = pair();
-            for (metric, failed) in METRICS.into_iter().zip(&mut failed) {
+            for (metric, failed) in metrics.iter().zip(&mut failed) {
                 let options = Options {
                     metric: metric.clone(),
                     ..Options::default()
@@ -233,7 +226,7 @@ pub(crate) fn metrics(pool: &Pool, pairs: usize) {
                 let [before, after] = sides;
                 let found = compared(before, after, &options);
                 *failed += usize::from(fails(&found));
-                if metric == Metric::Time {
+                if *metric == Metric::TIME {
                     let worse = |each: &breakeven_judge::OperationComparison| {
                         let mut beside = each.changed_beside();
                         beside.any(|change| change.change_type == ChangeType::Regression)
@@ -242,7 +235,7 @@ pub(crate) fn metrics(pool: &Pool, pairs: usize) {
                 }
             }
         }
-        for (by, failed) in METRICS.into_iter().zip(failed) {
+        for (by, failed) in metrics.iter().zip(failed) {
             metric(
                 &format!("judge_false_gates/{what}/{by}"),
                 percent(failed, pairs),

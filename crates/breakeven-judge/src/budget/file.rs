@@ -176,7 +176,8 @@ fn duration(text: &str, place: impl FnOnce() -> String) -> Result<f64, BudgetErr
 }
 
 fn syntax(text: &str, error: &toml::de::Error) -> BudgetError {
-    let before = &text[..error.span().map_or(0, |span| span.start.min(text.len()))];
+    let start = error.span().map_or(0, |span| span.start);
+    let before = text.get(..start).unwrap_or_default();
     BudgetError::Syntax {
         line: before.matches('\n').count() + 1,
         column: before.chars().rev().take_while(|c| *c != '\n').count() + 1,

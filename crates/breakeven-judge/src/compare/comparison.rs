@@ -7,10 +7,11 @@ use breakeven_profile::stats::median;
 use breakeven_stats::LogRatioMethod;
 use serde::{Deserialize, Serialize};
 
-use super::budgets::{HeldBudget, IdleBudget};
+use super::budgets::HeldBudget;
 use super::metric::Metric;
 use super::options::Threshold;
 use super::warnings::{FEWEST_TOGETHER, Warning};
+use crate::budget::IdleBudget;
 
 /// All operations of two sides, compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -42,12 +43,9 @@ pub struct ProfilerComparison {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[must_use]
 pub struct OperationComparison {
-    /// The operation's name.
-    pub operation: String,
-    /// The device's id.
-    pub device: String,
-    /// Elements in one call.
-    pub size: Option<u64>,
+    /// The operation.
+    #[serde(flatten)]
+    pub key: OperationKey,
     /// The workload in words.
     pub workload: Option<String>,
     /// True if the device is a software GPU.
@@ -91,29 +89,20 @@ impl OperationComparison {
 
     /// Changes of other metrics, by the threshold or more, that the judged metric does not show.
     pub fn changed_beside(&self) -> impl Iterator<Item = &Change> {
-        self.beside.iter().filter(|beside| match beside.metric {
-            Metric::Mean => {
-                let kind = beside.change_type;
-                let is_change = matches!(kind, ChangeType::Regression | ChangeType::Improvement);
-                is_change && kind != self.change_type
+        self.beside.iter().filter(|beside| {
+            if beside.metric != Metric::MEAN {
+                return beside.is_beyond();
             }
-            _ => beside.is_beyond(),
+            let kind = beside.change_type;
+            let is_change = matches!(kind, ChangeType::Regression | ChangeType::Improvement);
+            is_change && kind != self.change_type
         })
-    }
-
-    /// What identifies the operation.
-    pub fn key(&self) -> OperationKey {
-        OperationKey {
-            name: self.operation.clone(),
-            device: self.device.clone(),
-            size: self.size,
-        }
     }
 
     /// The name with its device and size, as in "conv2d on cpu, size 65536"; a software GPU is
     /// marked.
     pub fn name(&self) -> String {
-        self.key().label(self.software_gpu)
+        self.key.label(self.software_gpu)
     }
 }
 
@@ -159,7 +148,7 @@ impl ProfilerComparison {
             let beside = operation.changed_beside().next().is_some();
             summary.changed_beside_count += usize::from(beside);
             let mean = operation.changed_beside().any(|change| {
-                change.metric == Metric::Mean && change.change_type == ChangeType::Regression
+                change.metric == Metric::MEAN && change.change_type == ChangeType::Regression
             });
             let is_unchanged = operation.change_type == ChangeType::NoChange;
             summary.worse_mean_count += usize::from(mean && is_unchanged);

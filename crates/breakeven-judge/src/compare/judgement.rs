@@ -71,15 +71,13 @@ pub(super) fn judge(
     let rows = pairs.iter().zip(changes);
     let mut rows: Vec<OperationComparison> = rows.map(|(pair, change)| row(pair, change)).collect();
     let allocations = stated(&Metric::from("allocations"), pairs);
-    for beside in [&Metric::Mean, &Metric::Memory, &allocations, &Metric::Calls] {
+    for beside in [&Metric::MEAN, &Metric::MEMORY, &allocations, &Metric::CALLS] {
         // The mean may change without the median if only a few calls are long.
-        if beside == metric || (*beside == Metric::Mean && *metric != Metric::Time) {
+        if beside == metric || (*beside == Metric::MEAN && *metric != Metric::TIME) {
             continue;
         }
-        let scale = match beside {
-            Metric::Mean => relative.map_or(1.0, |shift| shift.ratio),
-            _ => 1.0,
-        };
+        let relative = relative.filter(|_| *beside == Metric::MEAN);
+        let scale = relative.map_or(1.0, |shift| shift.ratio);
         let changes = self::changes(pairs, beside, options, scale);
         for (row, change) in rows.iter_mut().zip(changes) {
             if change.baseline_value.and(change.current_value).is_some() {
@@ -137,9 +135,9 @@ fn changes(pairs: &[Pair<'_>], metric: &Metric, options: &Options, scale: f64) -
                 let adjusted = adjusted
                     .next()
                     .expect("there are as many as tests, adjusted in their order");
-                let test = match metric {
-                    Metric::Time => within_clock(*test, pair),
-                    _ => *test,
+                let test = match *metric == Metric::TIME {
+                    true => within_clock(*test, pair),
+                    false => *test,
                 };
                 tested(&mut change, &test, adjusted, bounds, [before, after]);
             }
@@ -243,7 +241,7 @@ fn judged<'v>(
         return Err(NotTested::NoValues);
     }
     let (baseline, current) = values.both().ok_or(NotTested::NoValue)?;
-    if *metric == Metric::Energy && !pair.is_counted_alike() {
+    if *metric == Metric::ENERGY && !pair.is_counted_alike() {
         return Err(NotTested::OtherCounters);
     }
     // Throughput without time is infinite.
@@ -344,9 +342,7 @@ fn row(pair: &Pair<'_>, judged: Change) -> OperationComparison {
     let is = current.and_then(time_ms);
     let times = was.zip(is);
     OperationComparison {
-        operation: pair.key.name.clone(),
-        device: pair.key.device.clone(),
-        size: pair.key.size,
+        key: pair.key.clone(),
         workload: any.first().workload.clone(),
         software_gpu: any.is_on_software_gpu(),
         baseline_time_ms: was,
@@ -369,7 +365,7 @@ fn row(pair: &Pair<'_>, judged: Change) -> OperationComparison {
 }
 
 fn time_ms(measured: &Measured<'_>) -> Option<f64> {
-    let medians = measured.values(&Metric::Time, false)?;
+    let medians = measured.values(&Metric::TIME, false)?;
     (!medians.is_empty()).then(|| typical(&medians))
 }
 

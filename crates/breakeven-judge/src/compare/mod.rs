@@ -31,14 +31,14 @@
 use std::slice;
 
 use breakeven_profile::profile::Profile;
+pub use budgets::HeldBudget;
 use budgets::hold;
-pub use budgets::{HeldBudget, IdleBudget};
 pub use comparison::{
     Change, ChangeType, CommonShift, ComparisonSummary, Method, NotTested, OperationComparison,
     ProfilerComparison,
 };
 use judgement::judge;
-pub use metric::Metric;
+pub use metric::{Known, METRICS, Metric};
 pub(crate) use options::FEWEST_RUNS;
 pub use options::{CompareError, Options, Side, Threshold};
 pub(crate) use page::runs_text;

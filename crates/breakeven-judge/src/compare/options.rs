@@ -181,7 +181,7 @@ pub enum CompareError {
     #[error(
         "no operation has {metric} on both sides: {operation} lacks it {}; judge another metric, \
          or measure with it recorded{}",
-        on(.sides), how(.metric)
+        on(.sides), .metric.how()
     )]
     NothingToJudge {
         /// The judged metric.
@@ -206,19 +206,4 @@ fn on(sides: &[Side]) -> String {
         Side::Current => "on the current side",
     });
     each.collect::<Vec<_>>().join(" and ")
-}
-
-/// The command that records the metric, if there is one.
-fn how(metric: &Metric) -> &'static str {
-    match metric {
-        Metric::Counter(..) => {
-            " (there are time, median, mean, p95, p99, total, memory, energy, calls, throughput, \
-             and the counters of the profiles)"
-        }
-        Metric::Calls | Metric::Total => {
-            " by the recorder: how often a benchmark tool repeats is its own choice"
-        }
-        Metric::Energy => " (`breakeven profile --energy` says what it needs)",
-        _ => "",
-    }
 }

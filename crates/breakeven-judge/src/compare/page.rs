@@ -9,7 +9,6 @@ use super::comparison::{
     Change, ChangeType, ComparisonSummary, Method, NotTested, OperationComparison,
     ProfilerComparison,
 };
-use super::metric::Metric;
 use super::warnings::Warning;
 use crate::budget::{Held, Standing};
 use crate::page::{Column, Page, Row, Table, Text, Tone, WIDTH};
@@ -184,27 +183,6 @@ fn tone(kind: ChangeType) -> Tone {
 /// Runs per side that are practical.
 const MOST_TO_MAKE: u64 = 100;
 
-impl Metric {
-    /// A value in the metric's unit: `1.24 ms`, `10 KiB`, `3.2 mJ`, `20`, `1 234 /s`.
-    pub fn text(&self, value: f64) -> String {
-        match self {
-            Self::Time | Self::Mean | Self::P95 | Self::P99 | Self::Total => {
-                unit::time(value * 1e6)
-            }
-            #[expect(
-                clippy::cast_sign_loss,
-                reason = "casts saturate; sizes are not negative"
-            )]
-            Self::Memory => unit::bytes(value.round() as u64),
-            Self::Energy => unit::joules(value),
-            Self::Calls => unit::count(value),
-            Self::Throughput => unit::per_s(value),
-            Self::Counter(_, counter) if counter.unit.is_empty() => unit::count(value),
-            Self::Counter(_, counter) => format!("{} {}", unit::count(value), counter.unit),
-        }
-    }
-}
-
 impl ProfilerComparison {
     /// The metric, threshold, and error rate of the verdicts, in one line.
     pub fn how_text(&self) -> String {
@@ -345,7 +323,7 @@ impl ComparisonSummary {
     pub fn text(&self) -> String {
         let plural = |count: usize| if count == 1 { "" } else { "s" };
         let (worse, better) = (self.regressions_count, self.improvements_count);
-        let unchanged = self.no_change_count - self.worse_mean_count;
+        let unchanged = self.no_change_count.saturating_sub(self.worse_mean_count);
         let counts = [
             (worse, format!("regression{}", plural(worse))),
             (better, format!("improvement{}", plural(better))),

@@ -469,7 +469,7 @@ fn is_near_clock(measured: &Measured<'_>) -> bool {
         let mut medians_ms = operation
             .runs
             .iter()
-            .filter_map(|run| Metric::Time.of(operation, run, false));
+            .filter_map(|run| Metric::TIME.of(operation, run, false));
         medians_ms.any(|ms| ms * 1e6 < least_ns)
     })
 }

@@ -4,14 +4,66 @@ use breakeven_profile::unit;
 
 use super::Text;
 
+/// What a figure is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// A number without a unit.
+    Count,
+    /// ns.
+    Time,
+    /// Milliseconds.
+    Ms,
+    /// Bytes.
+    Bytes,
+    /// J.
+    Joules,
+    /// A fraction.
+    Share,
+    /// A fraction of a device's peak, of the rate in the column before.
+    OfPeak,
+    /// Per second.
+    PerS,
+    /// Bytes per second.
+    BytesPerS,
+    /// Floating-point operations per second.
+    FlopsPerS,
+}
+
+impl Unit {
+    /// A figure with its unit.
+    #[expect(
+        clippy::cast_sign_loss,
+        reason = "casts saturate; sizes are not negative"
+    )]
+    pub fn text(self, value: f64) -> String {
+        match self {
+            Self::Count => unit::count(value),
+            Self::Time => unit::time(value),
+            Self::Ms => unit::time(value * 1e6),
+            Self::Bytes => unit::bytes(value.round() as u64),
+            Self::Joules => unit::joules(value),
+            Self::Share | Self::OfPeak => unit::percent(value),
+            Self::PerS => unit::per_s(value),
+            Self::BytesPerS => unit::bytes_per_s(value),
+            Self::FlopsPerS => unit::flops_per_s(value),
+        }
+    }
+
+    /// A figure for a narrow column, a rate in units of 10^9.
+    pub(crate) fn narrow(self, value: f64) -> String {
+        match self {
+            Self::Time | Self::Joules => self.text(value).replace(' ', ""),
+            Self::Share | Self::OfPeak => share(value),
+            Self::PerS => per_s(value),
+            Self::BytesPerS | Self::FlopsPerS => giga(Some(value), None),
+            Self::Count | Self::Ms | Self::Bytes => self.text(value),
+        }
+    }
+}
+
 /// A time without the space before its unit: `1.23ms`.
 pub fn time(ns: f64) -> String {
     unit::time(ns).replace(' ', "")
-}
-
-/// An energy without the space before its unit: `1.23mJ`.
-pub fn joules(joules: f64) -> String {
-    unit::joules(joules).replace(' ', "")
 }
 
 /// The figure if there is one; otherwise empty.

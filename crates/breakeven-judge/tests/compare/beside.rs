@@ -31,7 +31,7 @@ fn two_of_twenty_calls_that_take_eleven_times_as_long() {
     assert_eq!(beside.len(), 1);
     assert_eq!(
         (&beside[0].metric, beside[0].change_type),
-        (&Metric::Mean, ChangeType::Regression)
+        (&Metric::MEAN, ChangeType::Regression)
     );
     assert!((beside[0].ratio.unwrap() - 2.0).abs() < 1e-6);
     assert_eq!(found.get_summary().changed_beside_count, 1);
@@ -58,11 +58,11 @@ fn two_of_twenty_calls_that_take_eleven_times_as_long() {
     );
     assert!(matches!(strict.reasons[0], Reason::Beside { .. }));
     for metric in [
-        Metric::Mean,
-        Metric::P95,
-        Metric::P99,
-        Metric::Total,
-        Metric::Throughput,
+        Metric::MEAN,
+        Metric::from("p95"),
+        Metric::from("p99"),
+        Metric::from("total"),
+        Metric::from("throughput"),
     ] {
         let options = Options {
             metric: metric.clone(),

@@ -120,7 +120,7 @@ fn how_often_a_benchmark_tool_repeats_is_no_verdict() {
     let found = usual(&before, &after).unwrap();
     assert_eq!(verdicts(&found), [("f", ChangeType::Improvement)]);
     assert_eq!(gate(&found, STRICT).outcome, Outcome::Passed);
-    for metric in [Metric::Calls, Metric::Total] {
+    for metric in [Metric::CALLS, Metric::from("total")] {
         let side = std::slice::from_ref::<Profile>;
         let refused = breakeven_judge::compare(side(&before), side(&after), &judging(metric));
         let text = refused.unwrap_err().to_string();

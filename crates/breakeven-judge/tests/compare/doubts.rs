@@ -311,7 +311,7 @@ fn what_is_mostly_recording_is_left_out() {
     let calls = compared(
         &recorded(with(80)),
         &recorded(with(80)),
-        &judging(Metric::Calls),
+        &judging(Metric::CALLS),
     );
     assert_eq!(calls.operations[0].change_type, ChangeType::NoChange);
     assert_eq!(calls.warnings, []);

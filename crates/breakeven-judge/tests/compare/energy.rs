@@ -32,7 +32,7 @@ fn drawing(name: &str, joules: f64, deviation: f64, counters: &[(&str, &str)]) -
 const RAPL: &[(&str, &str)] = &[("cpu", "rapl")];
 
 fn judged(baseline: Operation, current: Operation) -> OperationComparison {
-    let options = judging(Metric::Energy);
+    let options = judging(Metric::ENERGY);
     compared(&profile([baseline]), &profile([current]), &options).operations[0].clone()
 }
 
@@ -99,7 +99,7 @@ fn an_operation_without_energy_is_told_beside_one_that_has_it() {
         drawing("g", 0.02, 0.01, RAPL),
     ]);
     let after = profile([drawing("f", 0.02, 0.01, RAPL), untold]);
-    let found = compared(&before, &after, &judging(Metric::Energy));
+    let found = compared(&before, &after, &judging(Metric::ENERGY));
     assert_eq!(found.operations[0].change_type, ChangeType::NoChange);
     let method = Method::NotTested(NotTested::NoValue);
     assert_eq!(found.operations[1].judged.method, method);
@@ -109,18 +109,18 @@ fn an_operation_without_energy_is_told_beside_one_that_has_it() {
 fn no_energy_at_all_is_an_error_that_names_operation_and_side() {
     let refused = |baseline: Operation, current: Operation| {
         let side = |operation| [profile([operation])];
-        let options = judging(Metric::Energy);
+        let options = judging(Metric::ENERGY);
         compare(&side(baseline), &side(current), &options).unwrap_err()
     };
     let told = || drawing("f", 0.02, 0.01, RAPL);
     let untold = || operation("f", &[1_000_000; 5]);
     let error = refused(told(), untold());
     assert!(matches!(error, CompareError::NothingToJudge { .. }));
-    assert_snapshot!(error, @"no operation has energy on both sides: f on cpu lacks it on the current side; judge another metric, or measure with it recorded (`breakeven profile --energy` says what it needs)");
-    assert_snapshot!(refused(untold(), told()), @"no operation has energy on both sides: f on cpu lacks it in the baseline; judge another metric, or measure with it recorded (`breakeven profile --energy` says what it needs)");
-    assert_snapshot!(refused(untold(), untold()), @"no operation has energy on both sides: f on cpu lacks it in the baseline and on the current side; judge another metric, or measure with it recorded (`breakeven profile --energy` says what it needs)");
+    assert_snapshot!(error, @"no operation has energy on both sides: f on cpu lacks it on the current side; judge another metric, or measure with it recorded (`breakeven profile` measures it where the machine has a counter)");
+    assert_snapshot!(refused(untold(), told()), @"no operation has energy on both sides: f on cpu lacks it in the baseline; judge another metric, or measure with it recorded (`breakeven profile` measures it where the machine has a counter)");
+    assert_snapshot!(refused(untold(), untold()), @"no operation has energy on both sides: f on cpu lacks it in the baseline and on the current side; judge another metric, or measure with it recorded (`breakeven profile` measures it where the machine has a counter)");
     // A counter that stood still tells nothing.
-    assert_snapshot!(refused(told(), drawing("f", 0.0, 0.01, RAPL)), @"no operation has energy on both sides: f on cpu lacks it on the current side; judge another metric, or measure with it recorded (`breakeven profile --energy` says what it needs)");
+    assert_snapshot!(refused(told(), drawing("f", 0.0, 0.01, RAPL)), @"no operation has energy on both sides: f on cpu lacks it on the current side; judge another metric, or measure with it recorded (`breakeven profile` measures it where the machine has a counter)");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_history_of_energy_tells_its_noise() {
     let history = (0..12).map(|index| once(0.02 + 0.0002 * f64::from(index % 3)));
     let options = Options {
         history: history.collect(),
-        ..judging(Metric::Energy)
+        ..judging(Metric::ENERGY)
     };
     let found = &compared(&once(0.02), &once(0.03), &options).operations[0];
     assert_eq!(found.change_type, ChangeType::Regression);

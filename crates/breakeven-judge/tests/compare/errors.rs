@@ -54,7 +54,12 @@ fn a_time_of_zero() {
         operation("f", &noisy(1e6, 0.01)),
         operation("g", &[5, 5, 5]),
     ]));
-    for metric in [Metric::Time, Metric::Mean, Metric::P99, Metric::Total] {
+    for metric in [
+        Metric::TIME,
+        Metric::MEAN,
+        Metric::from("p99"),
+        Metric::from("total"),
+    ] {
         for (baseline, current) in [(&zero, &five), (&five, &zero)] {
             let found = compared(baseline, current, &judging(metric.clone()));
             let [f, g] = &found.operations[..] else {
@@ -67,7 +72,7 @@ fn a_time_of_zero() {
         }
     }
     let alone = profile([operation("g", &[0; 5])]);
-    for metric in [Metric::Time, Metric::Throughput] {
+    for metric in [Metric::TIME, Metric::from("throughput")] {
         let text = refused(&alone, &alone, &judging(metric));
         assert!(
             text.starts_with("every operation on both sides has a run"),
@@ -76,7 +81,7 @@ fn a_time_of_zero() {
     }
     // Calls have no time.
     assert!(
-        compared(&zero, &five, &judging(Metric::Calls))
+        compared(&zero, &five, &judging(Metric::CALLS))
             .warnings
             .len()
             < 9
@@ -86,7 +91,7 @@ fn a_time_of_zero() {
 #[test]
 fn a_metric_that_nothing_has() {
     assert_eq!(
-        refused(&fine(), &fine(), &judging(Metric::Memory)),
+        refused(&fine(), &fine(), &judging(Metric::MEMORY)),
         "no operation has memory on both sides: f on cpu lacks it in the baseline and on the \
          current side; judge another metric, or measure with it recorded"
     );

@@ -221,7 +221,7 @@ fn a_mean_that_moved_alone_is_undecided() {
 #[test]
 fn a_throughput_that_fell_is_lower() {
     let sides = [steady("f", 1.0), steady("f", 1.25)].map(|operation| profile([operation]));
-    let found = compared(&sides[0], &sides[1], &judging(Metric::Throughput));
+    let found = compared(&sides[0], &sides[1], &judging(Metric::from("throughput")));
     assert_eq!(
         texts(&gate(&found, STRICT)),
         ["f on cpu: regression, 20.0 % lower"]
@@ -298,7 +298,7 @@ fn what_is_left_out_neither_passes_nor_fails() {
         operation
     };
     let both = || profile([with_memory(), steady("g", 1.0)]);
-    let found = compared(&both(), &both(), &judging(Metric::Memory));
+    let found = compared(&both(), &both(), &judging(Metric::MEMORY));
     assert_eq!(gate(&found, STRICT).outcome, Outcome::Passed);
 }
 

@@ -38,12 +38,12 @@ fn sides() -> impl Strategy<Value = (Profile, Profile)> {
 
 fn options() -> impl Strategy<Value = Options> {
     let metrics = prop_oneof![
-        Just(Metric::Time),
-        Just(Metric::Mean),
-        Just(Metric::P95),
-        Just(Metric::Total),
-        Just(Metric::Calls),
-        Just(Metric::Throughput)
+        Just(Metric::TIME),
+        Just(Metric::MEAN),
+        Just(Metric::from("p95")),
+        Just(Metric::from("total")),
+        Just(Metric::CALLS),
+        Just(Metric::from("throughput"))
     ];
     (metrics, any::<bool>(), 0.01f64..0.5).prop_map(|(metric, plain_threshold, threshold)| {
         Options {
@@ -72,8 +72,8 @@ fn mirrored(kind: ChangeType) -> ChangeType {
 
 /// 1 where more is worse.
 fn sign(metric: &Metric) -> f64 {
-    match metric {
-        Metric::Throughput => -1.0,
+    match metric.to_string().as_str() {
+        "throughput" => -1.0,
         _ => 1.0,
     }
 }

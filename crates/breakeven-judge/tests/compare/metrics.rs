@@ -1,6 +1,6 @@
 //! Memory, calls and throughput.
 
-use breakeven_judge::compare::{Change, Method, Metric, NotTested, Options};
+use breakeven_judge::compare::{Change, METRICS, Method, Metric, NotTested, Options};
 use breakeven_judge::{ChangeType, OperationComparison};
 use breakeven_profile::profile::{Operation, Run};
 
@@ -17,7 +17,7 @@ fn holding(bytes: &[u64]) -> Operation {
 
 fn memory(baseline: &[u64], current: &[u64], options: &Options) -> OperationComparison {
     let options = Options {
-        metric: Metric::Memory,
+        metric: Metric::MEMORY,
         ..options.clone()
     };
     let (baseline, current) = (profile([holding(baseline)]), profile([holding(current)]));
@@ -91,7 +91,7 @@ fn memory_that_is_not_told() {
     other_half.runs[0].memory_bytes = None;
     let baseline = profile([known.clone(), unknown.clone(), half]);
     let current = profile([known, unknown, other_half]);
-    let found = compared(&baseline, &current, &judging(Metric::Memory));
+    let found = compared(&baseline, &current, &judging(Metric::MEMORY));
     let methods: Vec<Method> = found.operations.iter().map(|o| o.judged.method).collect();
     assert_eq!(
         methods,
@@ -113,7 +113,7 @@ fn an_operations_memory_stands_for_runs_that_tell_none() {
         operation.memory_bytes = Some(bytes);
         profile([operation])
     };
-    let found = compared(&with(100), &with(200), &judging(Metric::Memory));
+    let found = compared(&with(100), &with(200), &judging(Metric::MEMORY));
     assert_eq!(found.operations[0].change_type, ChangeType::Regression);
     assert_eq!(found.operations[0].judged.baseline_value, Some(100.0));
 }
@@ -153,7 +153,7 @@ fn calls() {
         ];
         recorded(profile([operation]))
     };
-    let found = compared(&with(100), &with(120), &judging(Metric::Calls));
+    let found = compared(&with(100), &with(120), &judging(Metric::CALLS));
     assert_eq!(found.operations[0].change_type, ChangeType::Regression);
     assert_eq!(found.operations[0].judged.current_value, Some(120.0));
 }
@@ -166,7 +166,7 @@ fn less_throughput_is_worse() {
         profile([operation])
     };
     let judge = |baseline, current| {
-        compared(&baseline, &current, &judging(Metric::Throughput)).operations[0].clone()
+        compared(&baseline, &current, &judging(Metric::from("throughput"))).operations[0].clone()
     };
     let slower = judge(with(1e6, None), with(1.2e6, None));
     assert_eq!(slower.change_type, ChangeType::Regression);
@@ -192,19 +192,39 @@ fn what_was_not_timed_is_judged_by_its_memory_and_not_by_time() {
         profile([operation("f", &[1_000_000; 4]), untimed])
     };
     let (baseline, current) = (untimed(100), untimed(200));
-    let by_memory = compared(&baseline, &current, &judging(Metric::Memory));
+    let by_memory = compared(&baseline, &current, &judging(Metric::MEMORY));
     let found = by_memory
         .operations
         .iter()
-        .find(|each| each.operation == "m");
+        .find(|each| each.key.name == "m");
     assert_eq!(
         found.map(|each| each.change_type),
         Some(ChangeType::Regression)
     );
-    for metric in [Metric::Time, Metric::Mean, Metric::Throughput] {
+    for metric in [Metric::TIME, Metric::MEAN, Metric::from("throughput")] {
         let by_time = compared(&baseline, &current, &judging(metric));
-        let found = by_time.operations.iter().find(|each| each.operation == "m");
+        let found = by_time.operations.iter().find(|each| each.key.name == "m");
         let method = found.map(|each| each.judged.method);
         assert_eq!(method, Some(Method::NotTested(NotTested::NoValues)));
+    }
+}
+
+/// The documentation of the option, here and in Python, names each metric.
+#[test]
+fn every_metric_is_documented() {
+    for document in [
+        "docs/judging.md",
+        "docs/ci.md",
+        "crates/breakeven-python/python/breakeven/_compare.py",
+    ] {
+        let path = format!("{}/../../{document}", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        for known in &METRICS {
+            assert!(
+                text.contains(known.names[0]),
+                "{} in {document}",
+                known.names[0]
+            );
+        }
     }
 }

@@ -93,7 +93,7 @@ fn a_reservoir_is_judged_by_what_it_kept() {
     let found = usual(&all, &recorded(profile([kept]))).unwrap();
     assert_eq!(verdicts(&found), [("f", ChangeType::NoChange)]);
     let mut beside = found.operations[0].beside.iter();
-    let calls = beside.find(|each| each.metric == Metric::Calls).unwrap();
+    let calls = beside.find(|each| each.metric == Metric::CALLS).unwrap();
     assert_eq!(
         (calls.baseline_value, calls.current_value),
         (Some(9.0), Some(2.0))
@@ -265,7 +265,7 @@ fn the_largest_change_comes_first() {
     };
     let found = usual(&of([1.0; 4]), &of([1.2, 1.4, 0.5, 0.8])).unwrap();
     let names = |operations: Vec<&breakeven_judge::OperationComparison>| -> Vec<String> {
-        operations.iter().map(|o| o.operation.clone()).collect()
+        operations.iter().map(|o| o.key.name.clone()).collect()
     };
     assert_eq!(names(found.get_regressions(9)), ["b", "a"]);
     assert_eq!(names(found.get_regressions(1)), ["b"]);

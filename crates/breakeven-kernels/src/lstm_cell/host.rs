@@ -37,7 +37,7 @@ pub(super) fn run(step: &Step<'_>, out: &mut [f32]) {
     let arch = Arch::new();
     let batch = out.len() / row;
     let items = batch
-        .div_ceil(rayon::current_num_threads())
+        .div_ceil(breakeven_machine::pool_threads())
         .min(MOST_ITEMS)
         .max(PIECE.div_ceil(products));
     let tile = arch.dispatch(Tile);

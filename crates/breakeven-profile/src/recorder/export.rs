@@ -5,7 +5,7 @@ use std::path::Path;
 use std::ptr;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, OnceLock};
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::buffer::{Buffer, pool};
 use super::clock::Instant;
@@ -90,7 +90,7 @@ pub(super) fn profile() -> Profile {
     let (lanes, at) = local::quiet(lanes);
     let (operations, stacks) = (operations(&lanes), stacks(&lanes));
     Profile {
-        created: Some(humantime::format_rfc3339_seconds(at).to_string()),
+        created: written(at),
         generator: Some(concat!("breakeven-profile ", env!("CARGO_PKG_VERSION")).to_owned()),
         environment,
         operations,
@@ -98,6 +98,14 @@ pub(super) fn profile() -> Profile {
         timeline: timeline(lanes),
         ..Profile::default()
     }
+}
+
+/// A time as RFC 3339; none if the clock is before 1970 or after 9999, which it cannot express.
+fn written(at: SystemTime) -> Option<String> {
+    const YEAR_10_000: u64 = 253_402_300_800;
+    let since = at.duration_since(UNIX_EPOCH).ok()?;
+    let is_written = since.as_secs() < YEAR_10_000;
+    is_written.then(|| humantime::format_rfc3339_seconds(at).to_string())
 }
 
 pub(super) fn losses() -> Losses {

@@ -22,7 +22,7 @@ function paint(figure, given) {
     drawing.setAttribute("role", "img");
     drawing.setAttribute("aria-label", caption.textContent);
   }
-  figure.insertBefore(drawing, caption);
+  figure.append(drawing);
 }
 
 function startCharts() {
@@ -67,9 +67,11 @@ function names(width, texts) {
   return { room, text: (index) => cutInside(texts[index], room - 10) };
 }
 
-// The legend of several series: a colour and a name each.
-function key(labels) {
-  const items = labels.map((label, index) => element("li", {},
-    element("span", { class: "swatch", style: { background: series(index) } }), label));
+// The legend: a colour and a name per series, then other marks: `[kind, color, name]`, the kind a
+// class of swatch such as `line`.
+function key(labels, ...marks) {
+  const named = labels.map((label, index) => ["", series(index), label]);
+  const items = [...named, ...marks].map(([kind, color, label]) => element("li", {},
+    element("span", { class: `swatch ${kind}`, style: { color } }), label));
   return element("ul", { class: "key" }, ...items);
 }

@@ -34,13 +34,18 @@ painters.forest = (rows, _, width) => {
   const inside = (ratio) => Math.min(Math.max(ratio, low), high);
   const color = (row) => TONE[row.verdict] ?? "var(--muted)";
   const tested = rows.map((row, index) => ({ ...row, index })).filter((row) => row.interval);
-  return plot({
+  const verdicts = new Set(rows.map((row) => row.verdict));
+  const marks = Object.entries(TONE).filter(([verdict]) => verdicts.has(verdict))
+    .map(([verdict, color]) => ["", color, verdict]);
+  if (rows.some((row) => !row.interval)) marks.push(["diamond", "var(--muted)", "not tested"]);
+  const drawing = plot({
     width,
     height: rows.length * 22 + 66,
     marginLeft: label.room,
     marginRight: 24,
     x: {
-      type: "log", domain: [low, high], label: "change, faster to the left", grid: true,
+      type: "log", domain: [low, high], label: "← faster, slower →", labelAnchor: "center",
+      labelArrow: "none", grid: true,
       ticks: changes(low, high, (width - label.room) / 48), tickFormat: changeTick,
     },
     y: { label: null, domain: rows.map((_, index) => index), tickFormat: label.text, tickSize: 0 },
@@ -62,4 +67,6 @@ painters.forest = (rows, _, width) => {
     symbol: { type: "identity" },
     color: { type: "identity" },
   });
+  const band = ["band", "var(--band)", "below the threshold: no change that counts"];
+  return element("div", {}, key([], ...marks, band), drawing);
 };

@@ -82,7 +82,10 @@ painters.curves = (all, index, width) => {
       Plot.dot(points, { x: "size", y: "ns", fill: (point) => series(point.at), r: 3.5, ...told }),
     ],
   });
-  return element("div", {}, key(lines.map((line) => line.device)), drawing);
+  const legend = [["range", "var(--muted)", "fastest to slowest run"]];
+  if (zones.length) legend.push(["band", "var(--band)", "95 % interval of the break-even"]);
+  if (marks.length) legend.push(["dashed", "var(--fg)", "break-even"]);
+  return element("div", {}, key(lines.map((line) => line.device), ...legend), drawing);
 };
 
 painters.history = (all, index, width) => {
@@ -90,13 +93,25 @@ painters.history = (all, index, width) => {
   const at = (_, place) => place;
   const known = points.map((point, place) => ({ ...point, place }))
     .filter((point) => point.value !== null);
-  return plot({
+  // As many revisions as there is room for.
+  const every = Math.ceil(points.length / Math.max(2, Math.floor((width - 88) / 84)));
+  const named = points.map((_, place) => place)
+    .filter((place) => (points.length - 1 - place) % every === 0);
+  const legend = [["band", "var(--band)", "interval of a value"]];
+  if (levels.length) legend.push(["line", "var(--muted)", "level"]);
+  if (changes.some((change) => change.worse)) legend.push(["line", "var(--bad)", "became slower"]);
+  if (changes.some((change) => !change.worse)) legend.push(["line", "var(--good)", "became faster"]);
+  const drawing = plot({
     width,
-    height: 240,
+    height: 230,
     marginLeft: 64,
-    marginRight: 24,
-    x: { label: "revisions, the newest on the right", ticks: [], domain: [-0.5, points.length - 0.5] },
-    y: { label: unit, grid: true, tickFormat: tick, ticks: 5, nice: true },
+    marginRight: 40,
+    marginBottom: 40,
+    x: {
+      label: null, ticks: named, tickFormat: (place) => points[place].tick,
+      domain: [-0.5, points.length - 0.5],
+    },
+    y: { label: null, grid: true, tickFormat: tick, ticks: 5, nice: true },
     color: { type: "identity" },
     marks: [
       Plot.areaY(points, { x: at, y1: "low", y2: "high", fill: "var(--band)" }),
@@ -112,4 +127,5 @@ painters.history = (all, index, width) => {
       Plot.dot(known, { x: "place", y: "value", fill: "var(--series-0)", r: 3.5, ...told }),
     ],
   });
+  return element("div", {}, key([unit], ...legend), drawing);
 };

@@ -5,16 +5,24 @@ painters.load = (all, index, width) => {
   const every = plots.flatMap(({ lines }) => lines.flatMap(({ points }) => points));
   const ends = [...every.map((point) => point.s), ...limited.flat()];
   const domain = [0, Math.max(...ends, 1e-9)];
-  const drawings = plots.flatMap(({ axis, lines }) => {
+  const legend = [];
+  if (every.some(({ low, high }) => low < high)) {
+    legend.push(["range", "var(--muted)", "least to greatest reading"]);
+  }
+  if (limited.length) legend.push(["band", "var(--band)", "throttled clocks"]);
+  const drawings = plots.flatMap(({ axis, lines }, place) => {
     const points = lines.flatMap((line, at) => line.points.map((point) => ({ ...point, at })));
-    const named = lines.length > 1 ? [key(lines.map((line) => line.name))] : [];
-    return [...named, plot({
+    const label = place === plots.length - 1 ? "seconds since the recording began" : null;
+    return [key(lines.map((line) => line.name), ...legend), plot({
       width,
       height: 150,
       marginLeft: 64,
       marginRight: 24,
-      x: { label: "seconds since the recording began", domain },
-      y: { label: axis, grid: true, ticks: 4, nice: true, zero: axis.endsWith("%") },
+      x: { label, domain },
+      y: {
+        label: axis, grid: true, ticks: 4, nice: true, zero: axis.endsWith("%"),
+        tickFormat: (value) => String(Number(value.toPrecision(3))),
+      },
       color: { type: "identity" },
       marks: [
         Plot.rectX(limited, { x1: (span) => span[0], x2: (span) => span[1], fill: "var(--band)" }),

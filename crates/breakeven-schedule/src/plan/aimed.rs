@@ -10,7 +10,7 @@ use super::rule::Stage;
 impl Aim {
     /// Formats what a candidate uses of a resource: `12.3 J`, `0.0123 EUR`.
     pub fn spent(&self, candidate: &Candidate, resource: Resource) -> Option<String> {
-        let spent = candidate.spent(resource)?;
+        let spent = candidate.amounts[resource]?;
         Some(match (resource, &self.currency) {
             (Resource::Energy, _) => unit::joules(spent),
             (Resource::Cost, currency) => Prices::amount(spent, currency.as_deref()?),
@@ -48,10 +48,10 @@ impl Decision {
         let others = self.candidates.iter().filter(|other| *other != chosen);
         let in_time = others.clone().filter(|other| !is_late(other));
         let next = in_time
-            .filter_map(|other| Some((other.spent(resource)?, other)))
+            .filter_map(|other| Some((other.amounts[resource]?, other)))
             .min_by(|(a, _), (b, _)| a.total_cmp(b));
         if let Some((spent, next)) = next {
-            let saved = 1.0 - chosen.spent(resource)? / spent.max(f64::MIN_POSITIVE);
+            let saved = 1.0 - chosen.amounts[resource]? / spent.max(f64::MIN_POSITIVE);
             let (next, taken) = (next.strategy, taken(next)?);
             sentence += &match saved > 0.0 {
                 true => format!(", {} less than {next}, {taken}", unit::percent(saved)),

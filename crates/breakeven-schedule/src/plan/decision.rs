@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::objective::{Objective, Resource};
+use super::objective::{Amounts, Objective};
 use super::orders::Orders;
 use super::placement::Placement;
 use super::rule::{Ruling, Stage};
@@ -57,23 +57,9 @@ pub struct Candidate {
     pub predicted_ns: Option<f64>,
     /// What the prediction is based on.
     pub evidence: Evidence,
-    /// Energy that all devices draw in that time, J; none if it is not known or was not requested.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub energy_j: Option<f64>,
-    /// Cost of the devices in that time, in the currency of the prices; none if it is not known or
-    /// was not requested.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cost: Option<f64>,
-}
-
-impl Candidate {
-    /// Returns what it uses of a resource.
-    pub fn spent(&self, resource: Resource) -> Option<f64> {
-        match resource {
-            Resource::Energy => self.energy_j,
-            Resource::Cost => self.cost,
-        }
-    }
+    /// What all devices draw and cost in that time, if it is known and was requested.
+    #[serde(flatten)]
+    pub amounts: Amounts,
 }
 
 /// What a decision minimises other than time, and the outcome.
@@ -230,8 +216,7 @@ impl Decision {
             gpu_parts: Vec::new(),
             predicted_ns,
             evidence: placement.evidence(),
-            energy_j: None,
-            cost: None,
+            amounts: Amounts::default(),
         };
         let all: f64 = placement.stages.iter().map(|stage| stage.time.ns).sum();
         let on_gpus = placement

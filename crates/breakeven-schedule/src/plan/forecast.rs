@@ -8,7 +8,7 @@
 //! sequential fraction runs on one device, so a split cannot end before it.
 
 use super::pieces::in_pieces_ns;
-use super::{Candidate, Cost, Evidence, ExecutionStrategy, OperationCosts, Tuning};
+use super::{Amounts, Candidate, Cost, Evidence, ExecutionStrategy, OperationCosts, Tuning};
 use crate::WorkloadProfile;
 
 /// Least time of a task, ns: it keeps rates finite.
@@ -28,8 +28,7 @@ pub(super) fn forecast(
         gpu_parts: Vec::new(),
         predicted_ns: costs.cpu.map(|cost| on_cpu(workload, cost)),
         evidence: evidence(costs.cpu.into_iter(), tasks),
-        energy_j: None,
-        cost: None,
+        amounts: Amounts::default(),
     };
     let (predicted_ns, gpu_parts) = poured(tasks, None, gpus.clone()).unzip();
     let gpu = Candidate {
@@ -37,8 +36,7 @@ pub(super) fn forecast(
         predicted_ns: predicted_ns.map(|ns| in_pieces(ns, costs, tuning)),
         gpu_parts: gpu_parts.unwrap_or_default(),
         evidence: evidence(gpus.clone().flatten(), tasks),
-        energy_j: None,
-        cost: None,
+        amounts: Amounts::default(),
     };
     let split = costs.cpu.and_then(|cpu| match cpu.observations {
         0 => with_sequential_part(workload, cpu, gpus.clone()),
@@ -53,8 +51,7 @@ pub(super) fn forecast(
             predicted_ns: split_ns,
             gpu_parts: parts.unwrap_or_default(),
             evidence: Evidence::Fitted.min(cpu.evidence).min(gpu.evidence),
-            energy_j: None,
-            cost: None,
+            amounts: Amounts::default(),
         },
         // One side's share is nearly nothing: the split's nominal shares would take longer.
         false => {
@@ -244,8 +241,7 @@ pub(super) fn asked_split(
         predicted_ns: cpu.zip(gpu).map(|(cpu, gpu)| cpu.max(gpu)),
         gpu_parts: parts.map(|each| each * part).collect(),
         evidence: sides.into_iter().fold(Evidence::Fitted, Evidence::min),
-        energy_j: None,
-        cost: None,
+        amounts: Amounts::default(),
     }
 }
 

@@ -50,9 +50,7 @@ impl Weighing<'_> {
                 }
                 None => split.predicted_ns? * overrun,
             };
-            let spent = split
-                .spent(self.resource)
-                .filter(|_| longest_ns <= within)?;
+            let spent = split.amounts[self.resource].filter(|_| longest_ns <= within)?;
             Some((split, spent))
         });
         splits.min_by(|(_, a), (_, b)| a.total_cmp(b))

@@ -41,7 +41,7 @@ pub use decision::{Aim, Basis, Candidate, Decision, Outcome};
 pub(crate) use draws::Draws;
 pub(crate) use forecast::level;
 pub use machine::{GpuSpec, Machine, Power};
-pub use objective::{Goal, Objective, Resource};
+pub use objective::{Amounts, Goal, Objective, Resource};
 pub use orders::{Order, Orders};
 pub use pieces::Further;
 pub(crate) use pieces::pieces;

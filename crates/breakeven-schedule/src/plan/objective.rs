@@ -1,6 +1,7 @@
 //! What a decision minimises, in the user's terms.
 
 use std::fmt;
+use std::ops::Index;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -70,22 +71,76 @@ impl Objective {
 }
 
 /// `energy` or `cost`.
-impl fmt::Display for Resource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Energy => "energy",
-            Self::Cost => "cost",
-        })
+impl Resource {
+    /// All of them, in the order in which they are printed.
+    pub const ALL: [Self; 2] = [Self::Energy, Self::Cost];
+
+    /// Its name, and the key of an amount of it in JSON.
+    fn names(self) -> [&'static str; 2] {
+        match self {
+            Self::Energy => ["energy", "energy_j"],
+            Self::Cost => ["cost", "cost"],
+        }
     }
 }
 
-/// `time`, `energy`, `cost` or `deadline:200ms,energy`.
+impl fmt::Display for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.names()[0])
+    }
+}
+
+impl FromStr for Resource {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let known = Self::ALL.into_iter();
+        let mut known = known.filter(|each| each.names()[0] == text);
+        known.next().ok_or(())
+    }
+}
+
+impl From<Resource> for Objective {
+    fn from(resource: Resource) -> Self {
+        match resource {
+            Resource::Energy => Self::Energy,
+            Resource::Cost => Self::Cost,
+        }
+    }
+}
+
+/// The amount of each resource that is known: J, and the currency of the prices.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Amounts([Option<f64>; Resource::ALL.len()]);
+
+impl Amounts {
+    /// One amount for each resource.
+    pub(super) fn of(amount: impl Fn(Resource) -> Option<f64>) -> Self {
+        Self(Resource::ALL.map(amount))
+    }
+}
+
+impl Index<Resource> for Amounts {
+    type Output = Option<f64>;
+
+    fn index(&self, resource: Resource) -> &Option<f64> {
+        &self.0[resource as usize]
+    }
+}
+
+/// The known ones, each by its key.
+impl Serialize for Amounts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let amount = |each: Resource| Some((each.names()[1], self[each]?));
+        serializer.collect_map(Resource::ALL.into_iter().filter_map(amount))
+    }
+}
+
 impl fmt::Display for Objective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Time => f.pad("time"),
-            Self::Energy => Resource::Energy.fmt(f),
-            Self::Cost => Resource::Cost.fmt(f),
+            Self::Energy | Self::Cost => self.resource().into_iter().try_for_each(|of| of.fmt(f)),
             Self::Deadline { within, then } => f.pad(&format!("deadline:{within:?},{then}")),
         }
     }
@@ -103,19 +158,17 @@ impl FromStr for Objective {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let lower = text.trim().to_ascii_lowercase();
-        match lower.as_str() {
-            "time" => return Ok(Self::Time),
-            "energy" => return Ok(Self::Energy),
-            "cost" => return Ok(Self::Cost),
-            _ => {}
+        if lower == "time" {
+            return Ok(Self::Time);
+        }
+        if let Ok(resource) = lower.parse::<Resource>() {
+            return Ok(resource.into());
         }
         let deadline = || {
             let rest = lower.strip_prefix("deadline:")?;
             let (within, then) = match rest.split_once(',') {
                 None => (rest, Resource::Energy),
-                Some((within, then)) if then.trim() == "energy" => (within, Resource::Energy),
-                Some((within, then)) if then.trim() == "cost" => (within, Resource::Cost),
-                Some(_) => return None,
+                Some((within, then)) => (within, then.trim().parse().ok()?),
             };
             let seconds = unit::parse_time(within).ok()? / 1e9;
             let within = Duration::try_from_secs_f64(seconds).ok()?;

@@ -58,12 +58,15 @@ impl Decision {
                 }),
             },
         };
-        let on_cpu = tasks - whole(on_gpus);
+        let on_cpu = tasks.saturating_sub(whole(on_gpus));
         let workers = costs.cpu.map_or(1, |cpu| cpu.at_once.max(1));
         let waves = on_cpu.div_ceil(workers) as f64 * workers as f64;
         let before = |count: usize| whole(parts[..count].iter().sum());
         let on_gpu = |(index, part): (usize, &f64)| {
-            let own = (before(index + 1) - before(index), part * tasks as f64);
+            let own = (
+                before(index + 1).saturating_sub(before(index)),
+                part * tasks as f64,
+            );
             share(&gpus[index].name, costs.gpu(index).cost, own)
         };
         let cpu = share(Device::CPU, costs.cpu, (on_cpu, waves));

@@ -7,7 +7,7 @@
 //! may be a split that keeps its shares ([`kept`](super::kept)).
 
 use super::draws::Draws;
-use super::objective::{Goal, Resource};
+use super::objective::{Amounts, Goal, Resource};
 use super::{
     Basis, Candidate, Cost, Decision, Evidence, ExecutionStrategy, Machine, OperationCosts,
     Outcome, Took, Tuning, Way,
@@ -18,8 +18,7 @@ use crate::error::Error;
 /// What an objective needs to weigh a batch's candidates.
 pub(super) struct Weighing<'w> {
     pub(super) resource: Resource,
-    energy: Option<Draws>,
-    cost: Option<Draws>,
+    draws: [Option<Draws>; Resource::ALL.len()],
     /// The deadline, ns.
     pub(super) within: Option<f64>,
     pub(super) workload: &'w WorkloadProfile,
@@ -50,12 +49,15 @@ impl<'w> Weighing<'w> {
             Err(error) if of == resource => Err(error),
             draws => Ok(draws.ok()),
         };
+        let mut all = [const { None }; Resource::ALL.len()];
+        for each in Resource::ALL {
+            all[each as usize] = draws(each)?;
+        }
         let within = goal.objective.within();
         let within = within.map(|within| within.as_nanos() as f64);
         Ok(Some(Self {
             resource,
-            energy: draws(Resource::Energy)?,
-            cost: draws(Resource::Cost)?,
+            draws: all,
             within,
             workload,
             costs,
@@ -87,9 +89,8 @@ impl<'w> Weighing<'w> {
 
     /// Sets what a candidate uses if its devices are busy for these times out of `ns`.
     pub(super) fn draw(&self, candidate: &mut Candidate, ns: f64, (cpu, gpus): (f64, &[f64])) {
-        let spent = |draws: &Option<Draws>| Some(draws.as_ref()?.spent(ns, cpu, gpus));
-        candidate.energy_j = spent(&self.energy);
-        candidate.cost = spent(&self.cost);
+        let spent = |each| Some(self.draws[each as usize].as_ref()?.spent(ns, cpu, gpus));
+        candidate.amounts = Amounts::of(spent);
     }
 
     /// Returns how long each device is busy of a candidate's time, ns; for the CPU as if all its
@@ -126,7 +127,7 @@ impl<'w> Weighing<'w> {
     /// Returns what the objective counts of a candidate; infinite if it is not known, or if the
     /// candidate is not certain to end in time.
     fn value(&self, candidate: &Candidate) -> f64 {
-        let spent = candidate.spent(self.resource);
+        let spent = candidate.amounts[self.resource];
         let is_late = !self.keeps(candidate);
         spent.filter(|_| !is_late).unwrap_or(f64::INFINITY)
     }
@@ -228,8 +229,8 @@ impl<'w> Weighing<'w> {
         self.weigh(&mut tried);
         let times = tried.predicted_ns? / chosen.predicted_ns?;
         let sure_ns = self.sure_ns(chosen) * times;
-        let least = chosen.spent(self.resource)?.max(f64::MIN_POSITIVE);
-        let more = tried.spent(self.resource)? / least - 1.0;
+        let least = chosen.amounts[self.resource]?.max(f64::MIN_POSITIVE);
+        let more = tried.amounts[self.resource]? / least - 1.0;
         let is_in_time = self.within.is_none_or(|within| sure_ns <= within);
         is_in_time.then_some(more.max(0.0))
     }

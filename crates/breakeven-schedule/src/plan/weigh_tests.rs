@@ -49,7 +49,10 @@ fn the_least_energy_is_not_the_least_time() {
     let cold = decided(HOT_CARD, "energy");
     assert_eq!(cold.strategy, ExecutionStrategy::CpuOnly);
     // 100 ms of 160 W; 80 ms of 600 W; 16/36 of the first, 20/36 of the second.
-    let joules = cold.candidates.each_ref().map(|each| each.energy_j);
+    let joules = cold
+        .candidates
+        .each_ref()
+        .map(|each| each.amounts[Resource::Energy]);
     let near =
         |found: Option<f64>, expected: f64| (found.expect("J") / expected - 1.0).abs() < 0.02;
     assert!(near(joules[0], 16.0) && near(joules[1], 48.0), "{joules:?}");
@@ -71,7 +74,12 @@ fn what_waits_draws_too() {
 #[test]
 fn a_price_counts_while_idle_or_not() {
     // The CPU costs 1 a second for as long as the batch lasts, the GPU 10 while it works.
-    let cost = |decision: &Decision| decision.candidates.each_ref().map(|each| each.cost);
+    let cost = |decision: &Decision| {
+        decision
+            .candidates
+            .each_ref()
+            .map(|each| each.amounts[Resource::Cost])
+    };
     let decision = decided(HOT_CARD, "cost");
     let [cpu, gpu, _] = cost(&decision).map(|cost| cost.expect("a cost") * 1e3);
     assert!((cpu - 0.1).abs() < 1e-3, "{cpu}");
@@ -248,10 +256,10 @@ proptest! {
             Outcome::Least => {
                 let in_time = |ns: Option<f64>| ns.is_some_and(|ns| ns <= within.as_nanos() as f64);
                 prop_assert!(in_time(decision.predicted_ns()));
-                let least = decision.chosen().and_then(|chosen| chosen.energy_j).expect("J");
+                let least = decision.chosen().and_then(|chosen| chosen.amounts[Resource::Energy]).expect("J");
                 for other in decision.candidates.iter().filter(|other| in_time(other.predicted_ns)) {
                     // A split must be worth it.
-                    prop_assert!(other.energy_j.expect("J") >= 0.969 * least);
+                    prop_assert!(other.amounts[Resource::Energy].expect("J") >= 0.969 * least);
                 }
             }
             Outcome::Late => prop_assert_eq!(decision.strategy, fastest.strategy),

@@ -345,7 +345,7 @@ impl Scenario {
             }
         };
         let (mut low, mut high) = (0.0, 1.0);
-        while done(high) < all {
+        while done(high) < all && high < f64::MAX {
             high *= 2.0;
         }
         for _ in 0..100 {

@@ -281,11 +281,8 @@ fn judge_point(point: Point, oracle: &[Simulated], judged: &mut Judged) {
         scenario.cpu_power = power(machine.cpu);
         scenario.gpus[0].power = power(machine.gpu);
         scenario.prices = Some(Prices::from_toml(machine.prices).expect("prices"));
-        for then in [Resource::Energy, Resource::Cost] {
-            scenario.objective = match then {
-                Resource::Energy => Objective::Energy,
-                Resource::Cost => Objective::Cost,
-            };
+        for then in Resource::ALL {
+            scenario.objective = then.into();
             let names = [then.to_string(), machine.name.to_owned()];
             let names = [&names[..], &slices[..]].concat();
             judge(

@@ -91,7 +91,7 @@ impl<P: ExecuteBatch> CpuExecutor for PoolOf<P> {
         let workers = vec![(); self.workers().min(tasks)];
         let turn = |(): &()| while leaf() != Leaf::Idle {};
         std::thread::scope(|scope| {
-            scope.spawn(|| {
+            let waking = std::thread::Builder::new().spawn_scoped(scope, || {
                 let mut seen = 0;
                 loop {
                     let nothing_new =
@@ -105,6 +105,10 @@ impl<P: ExecuteBatch> CpuExecutor for PoolOf<P> {
                     self.0.execute_batch(&workers, &turn);
                 }
             });
+            if waking.is_err() {
+                // There can be no further thread: the engine's caller does what no worker did.
+                return body(&|| {});
+            }
             // Also if the body panics; otherwise this would wait for ever.
             let _ends = Ends(|| {
                 locked(&state).1 = true;

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use rayon::ThreadPool;
 use rayon::iter::ParallelIterator;
@@ -11,6 +11,7 @@ use super::bridge::{ExecuteBatch, PoolOf};
 use super::engine::Leaf;
 use super::executor::CpuExecutor;
 use super::portion::Portion;
+use crate::locked;
 
 /// The CPU as a rayon pool: the caller's (the global one outside of pools), or a given one. A
 /// forked child has none of the pool's threads: there the calling thread runs the batch, unless the
@@ -33,14 +34,17 @@ impl RayonCpu {
         Self { pool }
     }
 
-    /// Returns false in a forked child.
+    /// Returns false in a forked child, and where the global pool cannot start its threads.
     fn has_threads(&self) -> bool {
-        static GLOBAL: OnceLock<u32> = OnceLock::new();
+        static GLOBAL: OnceLock<Option<u32>> = OnceLock::new();
         let process = std::process::id();
         match &self.pool {
             Some((_, made_in)) => *made_in == process,
             None if self.is_worker() => true,
-            None => *GLOBAL.get_or_init(|| process) == process,
+            None => {
+                *GLOBAL.get_or_init(|| breakeven_machine::has_pool().then_some(process))
+                    == Some(process)
+            }
         }
     }
 
@@ -50,6 +54,23 @@ impl RayonCpu {
             Some((pool, _)) => pool.in_place_scope(body),
             None => rayon::in_place_scope(body),
         }
+    }
+}
+
+/// Runs the job on a new thread, or on this one if there can be no other.
+fn on_a_thread(job: Box<dyn FnOnce() + Send>) {
+    let job = Arc::new(Mutex::new(Some(job)));
+    let run = |job: &Mutex<Option<Box<dyn FnOnce() + Send>>>| {
+        if let Some(job) = locked(job).take() {
+            job();
+        }
+    };
+    let other = Arc::clone(&job);
+    if std::thread::Builder::new()
+        .spawn(move || run(&other))
+        .is_err()
+    {
+        run(&job);
     }
 }
 
@@ -187,7 +208,7 @@ impl CpuExecutor for RayonCpu {
 
     fn spawn(&self, job: Box<dyn FnOnce() + Send>) {
         match &self.pool {
-            _ if !self.has_threads() => _ = std::thread::spawn(job),
+            _ if !self.has_threads() => on_a_thread(job),
             Some((pool, _)) => pool.spawn(job),
             None => rayon::spawn(job),
         }

@@ -66,7 +66,7 @@ impl<T> Explanation<'_, T> {
                 let (strategy, evidence) = (candidate.strategy, candidate.evidence);
                 let ns = unit::time(ns);
                 write!(f, "  {strategy:<13} predicted {ns} ({evidence})")?;
-                let entries = [Resource::Energy, Resource::Cost].map(|resource| {
+                let entries = Resource::ALL.map(|resource| {
                     let aim = decision.aim.as_deref()?;
                     aim.spent(candidate, resource)
                 });

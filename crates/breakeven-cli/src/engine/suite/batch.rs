@@ -82,7 +82,7 @@ impl BatchWorkload {
 
     /// Creates the operator and the tasks: views of the batch's inputs.
     pub(crate) fn build(&self) -> Result<(Made, Vec<Task>), Error> {
-        let inputs = (self.row.inputs)(self.shape)?;
+        let inputs = self.row.fill(self.shape)?;
         let item = |at: usize| inputs.iter().map(move |input| input.items(at..at + 1));
         let tasks = (0..self.tasks()).map(|at| item(at).collect());
         let tasks = tasks.collect::<Result<_, _>>()?;

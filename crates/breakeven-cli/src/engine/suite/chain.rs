@@ -32,6 +32,7 @@ impl Chained {
             None => row_of_first.workload,
         };
         let shape = shape.with_batch(items);
+        let inputs = row_of_first.fill(shape)?;
         let mut made = (row_of_first.operator)(shape)?;
         for kernel in next {
             let row = row(kernel, 1)?;
@@ -41,7 +42,6 @@ impl Chained {
             })?;
             made = after(made, stage, kernel)?;
         }
-        let inputs = (row_of_first.inputs)(shape)?;
         let shapes: Vec<&[usize]> = inputs.iter().map(Tensor::shape).collect();
         with_operator!(&made, operator => operator.output_shape(&shapes))?;
         Ok(Self {

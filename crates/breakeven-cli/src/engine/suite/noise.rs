@@ -61,7 +61,11 @@ impl NoiseWork {
                 })
             }
             Self::AllCores => timed(for_so_long, || {
-                rayon::broadcast(|_| black_box(steps(black_box(STEPS_ON_ALL))));
+                let work = || black_box(steps(black_box(STEPS_ON_ALL)));
+                match breakeven_machine::has_pool() {
+                    true => _ = rayon::broadcast(|_| work()),
+                    false => _ = work(),
+                }
             }),
         }
     }

@@ -146,7 +146,7 @@ pub(super) static ROWS: [Row; 10] = [
         values: |shape| shape.item().saturating_add(STEPS as u64),
         // Each thread has a series and its forecast in float64.
         scratch_bytes: |shape| {
-            let threads = rayon::current_num_threads().min(shape.batch) as u64;
+            let threads = breakeven_machine::pool_threads().min(shape.batch) as u64;
             let each = shape.item().saturating_add(STEPS as u64);
             each.saturating_mul(8 * threads)
         },

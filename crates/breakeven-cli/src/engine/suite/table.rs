@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use breakeven::hardware::SystemLoad;
 use breakeven::{Error, Operator, Tensor, WorkloadProfile};
+use breakeven_profile::unit;
 
 use super::sweep::{Over, Points};
 
@@ -111,7 +113,8 @@ pub(super) struct Row {
     pub(super) scratch_bytes: fn(Shape) -> u64,
     /// Fails if the kernel does not accept the shape.
     pub(super) operator: fn(Shape) -> Result<Made, Error>,
-    /// Creates the inputs; they are the same on every machine.
+    /// Creates the inputs, which are the same on every machine; [`Row::fill`] checks first that
+    /// they fit.
     pub(super) inputs: fn(Shape) -> Result<Vec<Tensor<'static>>, Error>,
 }
 
@@ -139,6 +142,26 @@ impl Row {
     pub(super) fn memory_bytes(&self, shape: Shape) -> u64 {
         let items = self.item_bytes(shape).saturating_mul(shape.batch as u64);
         items.saturating_add((self.shared_values)(shape).saturating_mul(4))
+    }
+
+    /// Creates the inputs.
+    ///
+    /// Fails if the workload needs more memory than is available.
+    pub(super) fn fill(&self, shape: Shape) -> Result<Vec<Tensor<'static>>, Error> {
+        let needed = self
+            .memory_bytes(shape)
+            .saturating_add((self.scratch_bytes)(shape));
+        let load = SystemLoad::sample_without_gpu();
+        // Where it is unknown: what fits a computer's addresses.
+        let available = load.available_memory_bytes.get().unwrap_or(1 << 47);
+        if needed > available {
+            let [needed, available] = [needed, available].map(unit::bytes);
+            let (name, text) = (self.name, self.text(shape));
+            return Err(Error::too_large(format!(
+                "{name} ({text}) would take {needed} of memory, and there are {available}"
+            )));
+        }
+        (self.inputs)(shape)
     }
 
     /// Describes a batch whose tasks are items, for the executor and the cost model.

@@ -89,7 +89,7 @@ impl Workload {
     }
 
     pub(crate) fn build(&self) -> Result<Problem, Error> {
-        let inputs = (self.row.inputs)(self.shape)?;
+        let inputs = self.row.fill(self.shape)?;
         Problem::new((self.row.operator)(self.shape)?, inputs)
     }
 

@@ -42,7 +42,7 @@ fn read(name: &str) -> String {
 fn every_metric_has_its_row_in_the_documentation() {
     let documented = read("metrics.md");
     for metric in ALL {
-        let row = format!("| `{}` | `{}` |", metric.sample(), metric.name);
+        let row = format!("| `{}` |", metric.sample());
         assert!(documented.contains(&row), "no row that begins with {row}");
     }
     let ours = documented

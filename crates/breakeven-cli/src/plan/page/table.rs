@@ -86,10 +86,10 @@ fn add_why(plan: &Plan, page: &mut Page) {
     if shares.len() > 1 {
         page.facts([("shares", shares.join("; "))]);
     }
-    let resources = [Resource::Energy, Resource::Cost].map(Spent);
+    let resources = Resource::ALL.map(Spent);
     let is_known = |told: &Spent| {
         plan.candidates()
-            .any(|(each, _)| each.spent(told.0).is_some())
+            .any(|(each, _)| each.amounts[told.0].is_some())
     };
     let resources: Vec<Spent> = resources.into_iter().filter(is_known).collect();
     let kind = |strategy: &ExecutionStrategy| std::mem::discriminant(strategy);
