@@ -1,7 +1,8 @@
 """Functions of many items (`batched=True`) and processes, compared with what a user would write.
 
 `METRIC python_batched/<case>/<rows>/warm` is the time of `be.run` divided by that of one direct
-call on the complete array: medians of seven, in turns; `/first` is the first batch of a function.
+call on the complete array: medians of seven, in turns; `/first` is the first batch of a function,
+the median of seven names.
 Cases whose library is not installed are skipped. `METRIC python_processes/<case>` is the time
 compared with joblib's (loky). `METRIC python_trivial` is a batch of one trivial task.
 """
@@ -95,14 +96,15 @@ def batched() -> None:
         for count in ROWS:
             rows = made(random.normal(size=(count, columns)).astype(np.float32))
 
-            def ours() -> Any:
-                return be.run(rows, function, batched=True, operation=f"{name}{count}")
+            def ours(operation: str = f"{name}{count}") -> Any:
+                return be.run(rows, function, batched=True, operation=operation)
 
             function(rows)
             direct = statistics.median(seconds(lambda: function(rows)) for _ in range(TIMES))
-            first = seconds(ours) / direct
-            for _ in range(3):
-                ours()  # In these, parts are tried.
+            new = [seconds(lambda: ours(f"{name}{count} {n}")) for n in range(TIMES)]
+            first = statistics.median(new) / direct
+            for _ in range(7):
+                ours()  # In these, both ways are tried.
             turns = [(seconds(ours), seconds(lambda: function(rows))) for _ in range(TIMES)]
             ratio = statistics.median(a for a, _ in turns) / statistics.median(b for _, b in turns)
             metric = f"METRIC python_batched/{name}/{count}"

@@ -53,17 +53,20 @@ pub(crate) fn check_threshold(fraction: f64) -> PyResult<()> {
 
 /// Compares two sides of profiles. The threshold is in percent if `percent`, else a fraction.
 #[pyfunction]
-#[pyo3(signature = (baseline, current, threshold, *, percent, metric, alpha, history, relative, plain_threshold, budget))]
+#[pyo3(signature = (
+    baseline, current, threshold, *, history, percent = false, metric = "time", alpha = 0.05,
+    relative = false, plain_threshold = false, budget = None
+))]
 #[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
 pub(crate) fn compare(
     py: Python<'_>,
     baseline: Vec<Py<Profile>>,
     current: Vec<Py<Profile>>,
     threshold: f64,
+    history: Vec<Py<Profile>>,
     percent: bool,
     metric: &str,
     alpha: f64,
-    history: Vec<Py<Profile>>,
     relative: bool,
     plain_threshold: bool,
     budget: Option<PathBuf>,

@@ -4,7 +4,6 @@
 mod errors;
 mod judge;
 mod operators;
-mod plan;
 mod profile;
 mod recorder;
 mod run;
@@ -32,8 +31,6 @@ mod _breakeven {
         fused_conv_entropy_segment, image_segmentation, lstm_cell, matrix_multiply, pixel_entropy,
         tensor_core_matmul, vector_add,
     };
-    #[pymodule_export]
-    use crate::plan::plan;
     #[pymodule_export]
     use crate::profile::{Printed, Profile, join, load, parse};
     #[pymodule_export]

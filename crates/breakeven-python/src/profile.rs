@@ -27,23 +27,6 @@ pub(crate) struct Profile {
     notes: Vec<String>,
 }
 
-/// The fields of Python's `Operation`.
-#[derive(Serialize)]
-struct Operation<'p> {
-    name: &'p str,
-    device: &'p str,
-    size: Option<u64>,
-    workload: Option<&'p str>,
-    failure: Option<String>,
-    gpu_use: Option<f64>,
-    attributes: &'p std::collections::BTreeMap<String, serde_json::Value>,
-    bytes: Option<u64>,
-    items: Option<u64>,
-    flops: Option<u64>,
-    #[serde(flatten)]
-    computed: &'p breakeven_judge::Row,
-}
-
 impl Profile {
     pub(crate) fn new(data: Data, notes: Vec<String>) -> Self {
         let data = Arc::new(data);
@@ -130,34 +113,13 @@ impl Profile {
             .map_err(file_error)
     }
 
-    /// The operations with their figures, a JSON list.
+    /// The operations as in a file, each with its figures: a JSON list of pairs.
     fn operations(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| {
             let overview = self.overview();
             let operations = self.data.operations.iter().zip(&overview.rows);
-            let operations = operations.map(|(operation, computed)| Operation {
-                name: &operation.name,
-                device: &operation.device,
-                size: operation.size,
-                workload: operation.workload.as_deref(),
-                failure: operation.failure.as_ref().map(ToString::to_string),
-                gpu_use: operation.gpu_use,
-                attributes: &operation.attributes,
-                bytes: operation.bytes,
-                items: operation.items,
-                flops: operation.flops,
-                computed,
-            });
             json(&operations.collect::<Vec<_>>())
         })
-    }
-
-    /// The samples of an operation by run, ns.
-    fn samples(&self, index: usize) -> Vec<Vec<f64>> {
-        let operation = self.data.operations.get(index);
-        let runs = operation.map(|operation| operation.runs.iter());
-        let samples = runs.map(|runs| runs.map(|run| run.samples_ns.clone()).collect());
-        samples.unwrap_or_default()
     }
 
     fn page(&self) -> Printed {

@@ -55,11 +55,26 @@ def test_a_function_that_parts_do_not_help_gets_one_call_in_the_end():
 
     function, sizes = counted(function)
     rows = np.arange(1000.0)
-    for _ in range(6):
+    for _ in range(7):
         be.run(rows, function, batched=True, operation="parts do not help")
     assert sizes[-1] == 1000
     result = be.run(rows, function, batched=True, operation="parts do not help")
     assert "as one call" in result.explain() and result.workers == 1
+
+
+def test_a_first_call_that_is_slow_does_not_decide():
+    lock = threading.Lock()
+
+    def function(rows):
+        with lock:
+            time.sleep(0.1 if len(sizes) == 1 else 0.02)
+        return rows
+
+    function, sizes = counted(function)
+    rows = np.arange(1000.0)
+    for _ in range(7):
+        be.run(rows, function, batched=True, operation="slow at first")
+    assert sizes[-1] == 1000
 
 
 @pytest.mark.skipif(be._run.os.cpu_count() < 2, reason="one core")
@@ -70,7 +85,7 @@ def test_a_function_that_parts_help_gets_one_for_each_worker():
 
     function, sizes = counted(function)
     rows = np.arange(4000.0)
-    for _ in range(6):
+    for _ in range(8):
         result = be.run(rows, function, batched=True, operation="parts help")
     assert sizes[-1] == sizes[-2] == -(-4000 // result.workers)
     be.forget("parts help")
@@ -384,7 +399,34 @@ def test_wrong_options_say_what_to_give(wrong):
         be.run([1, 2], square, list, **wrong)
 
 
-@pytest.mark.parametrize("tasks", [-1, 1 << 70, 1.5])
-def test_a_number_of_tasks_that_is_none_is_a_plan_error(tasks):
-    with pytest.raises(be.PlanError, match="tasks: .*; give a whole number"):
-        be.plan(tasks)
+def test_an_explanation_counts_items_not_calls():
+    rows = np.arange(1000.0)
+    result = be.run(rows, lambda part: part, batched=True)
+    assert "1000 tasks in 1 span" in result.explain() and "1 task " not in result.explain()
+    both = be.run(
+        rows, lambda part: part, lambda part: part, batched=True, min_batch=100,
+        strategy="hybrid:50/50", device="blocks",
+    )
+    assert f"blocks: {both.gpu_tasks} tasks" in both.explain()
+
+    def fails(part):
+        raise RuntimeError("odd")
+
+    with pytest.warns(be.FallbackWarning, match="the CPU did 1000 of 1000 tasks"):
+        result = be.run(
+            rows, lambda part: part, fails, batched=True, batch_size=50, strategy="gpu-only",
+            device="fails",
+        )
+    assert "fallback: 1000 tasks (100.0 %)" in result.explain()
+
+
+def test_an_explanation_says_an_error_once_and_what_each_side_did():
+    def halved(part):
+        if len(part) > 10:
+            raise MemoryError("too many")
+        return part
+
+    result = be.run(range(1000), int, halved, strategy="gpu-only", device="halves all")
+    assert result.explain().count("too many") == 1 and "times" in result.explain()
+    ten = be.run(range(10), int, list, strategy="hybrid:99/1", device="ten")
+    assert "cpu: no tasks" in ten.explain() and "ten: 10 tasks" in ten.explain()

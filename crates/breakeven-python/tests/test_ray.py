@@ -18,7 +18,7 @@ import ray
 from ray.cluster_utils import Cluster
 
 import breakeven as be
-from breakeven.ray._spans import Free, Pace, Span, latest
+from breakeven.ray._spans import Free, Pace, Span
 
 # The nodes do not have this file.
 ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -307,33 +307,22 @@ def simulate(rates, tasks, stalls=()):
     ``stalls`` are ``(who, when, rate)`` from then on."""
     rates, free, now = dict(enumerate(rates)), Free(tasks), 0.0
     paces = {who: Pace(1) for who in rates}
-    has = {who: [] for who in rates}
-    done = []
+    has, done = {}, []
     while len(done) < tasks:
         for stalled, when, rate in stalls:
             if now >= when:
                 rates[stalled] = rate
-        for who, pace in sorted(paces.items(), key=lambda of: len(of[1].queue)):
+        for who, pace in paces.items():
             others = [other for other in paces.values() if other is not pace]
             count = pace.next(len(free), others, now, tasks)
             if count:
-                span = free.take(count)
-                pace.give(len(span), now)
-                has[who].append((span, now))
-        queued = latest(list(paces.values()), now) if not len(free) else None
-        if queued is not None:
-            who = next(who for who, pace in paces.items() if pace is queued)
-            free.give_back(has[who].pop()[0])
-            queued.queue.pop()
+                has[who] = free.take(count)
+                pace.give(len(has[who]), now)
         now += 0.001
-        for who, spans in has.items():
-            if spans:
-                span, _ = spans[0]
-                began = max(paces[who].since, spans[0][1])
-                if (now - began) * rates[who] >= len(span):
-                    spans.pop(0)
-                    paces[who].done(len(span), now - began, now)
-                    done.extend(range(span.start, span.stop))
+        for who, pace in paces.items():
+            if pace.tasks and (now - pace.since) * rates[who] >= pace.tasks:
+                done.extend(range(has[who].start, has[who].stop))
+                pace.done(now - pace.since)
         assert now < 1000, "nobody takes what is free"
     assert sorted(done) == list(range(tasks))
     return now

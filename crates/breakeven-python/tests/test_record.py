@@ -288,6 +288,21 @@ def test_wrong_use_is_a_typed_error(wrong: Any, error: Any, message: str) -> Non
         wrong()
 
 
+def test_a_function_costs_a_fraction_while_recording_is_off(profiler: be.Profiler) -> None:
+    """A generous bound, for a loaded machine; `benches/guard.py` has the figure."""
+    function = be.profile(lambda: None)
+
+    def taken(on: bool) -> int:
+        be.get_profiler(on)
+        start = time.perf_counter_ns()
+        for _ in range(1000):
+            function()
+        return time.perf_counter_ns() - start
+
+    turns = [(taken(False), taken(True)) for _ in range(100)]
+    assert min(off for off, _ in turns) < 0.5 * min(on for _, on in turns)
+
+
 def test_an_asynchronous_generator_says_what_to_do() -> None:
     with pytest.raises(TypeError, match="put `with breakeven.profile"):
 

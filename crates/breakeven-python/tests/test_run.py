@@ -318,16 +318,24 @@ def spin(task):
     hasattr(sys, "_is_gil_enabled") and not sys._is_gil_enabled(), reason="there is no lock"
 )
 def test_a_function_that_holds_the_lock_has_one_worker_and_others_have_all():
-    # Long enough for three looks on a busy machine.
-    held = be.run(range(400), spin)
+    def measured(function):
+        """The median of three measurements: other programs may disturb any one, and delay it
+        until the batch has ended."""
+        found = []
+        for name in ("a", "b", "c"):
+            runs = (be.run(range(200), function, operation=name + function.__name__) for _ in range(9))
+            found.append(next(run for run in runs if run.gil_held is not None))
+        return sorted(found, key=lambda run: run.gil_held)[1]
+
+    held = measured(spin)
     assert held.gil_held > 0.5 and held.workers == 1
     assert "held the interpreter's lock" in held.explain()
-    assert be.run(range(100), spin).workers == 1
+    assert be.run(range(100), spin, operation=held.operation).workers == 1
 
     def waits(task):
         time.sleep(0.002)
 
-    free = be.run(range(100), waits)
+    free = measured(waits)
     assert free.gil_held < 0.5 and free.workers > 1
     asked = be.run(range(10), spin, workers=2)
     assert asked.workers == 2 and asked.gil_held is None

@@ -231,9 +231,10 @@ impl Advice {
     pub fn page(&self, shown: &[OptimizationSuggestion]) -> Page {
         let mut page = Page::default();
         page.items(items(shown));
-        let more = self.suggestions.len().saturating_sub(shown.len());
-        if more > 0 {
-            page.say(format!("… and {more} more"));
+        match self.suggestions.len().saturating_sub(shown.len()) {
+            0 => {}
+            all if shown.is_empty() => page.say(format!("0 of {all} suggestions")),
+            more => page.say(format!("… and {more} more")),
         }
         page.say(self.conclusion());
         page

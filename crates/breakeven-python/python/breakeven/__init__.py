@@ -4,10 +4,8 @@ import os as _os
 
 from . import operators as operators
 from ._advise import OptimizationSuggestion as OptimizationSuggestion
-from ._advise import Plan as Plan
 from ._advise import ProfilerOptimizer as ProfilerOptimizer
 from ._advise import advise as advise
-from ._advise import plan as plan
 from ._breakeven import ExecutionResult as ExecutionResult
 from ._breakeven import Operator as Operator
 from ._breakeven import Scope as Scope
@@ -28,7 +26,6 @@ from ._errors import FallbackWarning as FallbackWarning
 from ._errors import FileError as FileError
 from ._errors import InconclusiveWarning as InconclusiveWarning
 from ._errors import InvalidError as InvalidError
-from ._errors import PlanError as PlanError
 from ._errors import ProfileError as ProfileError
 from ._errors import RecordingError as RecordingError
 from ._errors import Stopped as Stopped

@@ -1,14 +1,12 @@
-"""Advice: what to change first, why, and the estimated gain. Also where work would run."""
+"""Advice: what to change first, why, and the estimated gain."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import sys
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Union, overload
 
 from . import _breakeven
-from ._errors import PlanError
 from ._profile import Page, PathLike, ProfileLike, entry, frame, profile_of
 
 if TYPE_CHECKING:
@@ -147,78 +145,3 @@ def advise(
     :class:`ProfileError` for evidence from another machine.
     """
     return ProfilerOptimizer(profile, evidence=evidence, top=top)
-
-
-@dataclasses.dataclass(frozen=True)
-class Plan:
-    """Where a batch would run, and why. From :func:`plan`."""
-
-    #: cpu-only, gpu-only or hybrid:60/40.
-    strategy: str
-    #: The predicted time, by the available evidence; None without any.
-    predicted_ns: Optional[float]
-    #: measured, fitted or heuristic.
-    evidence: str
-    batch_size: int
-    estimated_gpu_tasks: int
-    estimated_cpu_tasks: int
-    #: A sentence for each stage that was checked, with its numbers.
-    reasoning: List[str]
-    #: Relative saving compared with the next candidate, a fraction.
-    margin: Optional[float]
-    #: Each candidate: strategy, predicted_ns, evidence.
-    candidates: List[Dict[str, Any]]
-    workload: str
-    machine: str
-    #: What was unknown, and where to find it.
-    notes: List[str]
-
-    def to_dict(self) -> Dict[str, Any]:
-        """The plan as a dictionary."""
-        return dataclasses.asdict(self)
-
-    def __str__(self) -> str:
-        lines = [f"{self.strategy} ({self.evidence})", *self.reasoning]
-        lines += [f"note: {note}" for note in self.notes]
-        return "\n  ".join(lines)
-
-
-def plan(
-    tasks: int,
-    *,
-    task_bytes: Optional[int] = None,
-    complexity: float = 100.0,
-    parallel: float = 1.0,
-    operation: Optional[str] = None,
-    task_time: Optional[float] = None,
-    hardware: Optional[PathLike] = None,
-    heuristics: Optional[PathLike] = None,
-    device: Optional[str] = None,
-) -> Plan:
-    """Where a batch of ``tasks`` would run, here or on a described machine, and why.
-
-    ``task_bytes`` is the memory that one task needs and moves, ``complexity`` its relative amount
-    of computation per byte, ``parallel`` the fraction that can run in parallel. ``operation``
-    decides from its measurements on this machine, ``task_time`` (the seconds of one task on one
-    core) from the machine's rates. ``hardware`` is the file of a described machine, ``heuristics``
-    a file of thresholds, or ``"hybrid-first"``. ``device`` is the GPU to consider: its id, or
-    ``"gpu"`` for every one. ``BREAKEVEN_STRATEGY`` in the environment overrides the choice.
-
-    Raises :class:`PlanError` for values that allow no decision, and :class:`FileError` for a file
-    that cannot be read.
-    """
-    for name, number in (("tasks", tasks), ("task_bytes", task_bytes)):
-        if number is not None and not (isinstance(number, int) and 0 <= number <= sys.maxsize):
-            raise PlanError(f"{name}: {number!r}; give a whole number, 0 or more")
-    answer = _breakeven.plan(
-        tasks,
-        task_bytes=task_bytes,
-        complexity=complexity,
-        parallel=parallel,
-        operation=operation,
-        task_time_ns=None if task_time is None else task_time * 1e9,
-        hardware=hardware,
-        heuristics=heuristics,
-        device=device,
-    )
-    return entry(Plan, json.loads(answer))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import os
 import warnings
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import _breakeven
 from ._errors import CompareError, FileError, InconclusiveWarning
@@ -101,28 +102,23 @@ class Verdict:
 class Comparison(Page):
     """Two sides, operation by operation. From :func:`compare`."""
 
-    __slots__ = ("_raw", "_notes", "_on_both", "_gate", "_operations", "_made")
+    __slots__ = ("_raw", "_notes", "_on_both", "_gate", "_made")
 
     def __init__(self, raw: _breakeven.Comparison, notes: List[str], on_both: List[str]) -> None:
         self._raw = raw
         self._notes = notes
         self._on_both = on_both
         self._gate: Optional[Tuple[str, int, List[str], List[str]]] = None
-        self._operations: Optional[List[OperationComparison]] = None
-        #: The sides and the options.
-        self._made: Tuple[Any, ...] = ()
+        #: Compares the same profiles in the same way.
+        self._made: Optional[Callable[[], Comparison]] = None
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        # The same profiles give the same result again.
-        return _recompared, (self._made, self._gate)
+        return self._made, (), (None, {"_gate": self._gate})
 
     @property
     def operations(self) -> List[OperationComparison]:
         """In the baseline's order, then the new ones."""
-        if self._operations is None:
-            entries = self.to_dict()["operations"]
-            self._operations = [entry(OperationComparison, each) for each in entries]
-        return list(self._operations)
+        return [entry(OperationComparison, each) for each in self.to_dict()["operations"]]
 
     @property
     def summary(self) -> ComparisonSummary:
@@ -237,30 +233,10 @@ def _files(side: List[Profile]) -> List[str]:
     return files
 
 
-def _compared(
-    baseline: Side,
-    current: Side,
-    threshold: float,
-    *,
-    percent: bool = False,
-    metric: str = "time",
-    alpha: float = 0.05,
-    history: Sequence[ProfileLike] = (),
-    relative: bool = False,
-    plain_threshold: bool = False,
-    budget: Optional[PathLike] = None,
-) -> Comparison:
+def _compared(baseline: Side, current: Side, threshold: float, **options: Any) -> Comparison:
     before, after = profiles_of(baseline), profiles_of(current)
-    earlier = profiles_of(list(history))
+    earlier = profiles_of(list(options.pop("history", ())))
     files, others = _files(before), _files(after)
-    options: Dict[str, Any] = {
-        "percent": percent,
-        "metric": metric,
-        "alpha": alpha,
-        "relative": relative,
-        "plain_threshold": plain_threshold,
-        "budget": budget,
-    }
     raw = _breakeven.compare(
         [each._raw for each in before],
         [each._raw for each in after],
@@ -270,16 +246,9 @@ def _compared(
     )
     notes = [f"{each.source}: {note}" for each in before + after + earlier for note in each.notes]
     comparison = Comparison(raw, notes, [file for file in others if file in files])
-    comparison._made = (before, after, threshold, {**options, "history": earlier})
-    return comparison
-
-
-def _recompared(
-    made: Tuple[Any, ...], gate: Optional[Tuple[str, int, List[str], List[str]]]
-) -> Comparison:
-    before, after, threshold, options = made
-    comparison = _compared(before, after, threshold, **options)
-    comparison._gate = gate
+    comparison._made = functools.partial(
+        _compared, before, after, threshold, history=earlier, **options
+    )
     return comparison
 
 
@@ -310,17 +279,7 @@ def compare(
     Raises :class:`CompareError` if the sides have nothing in common, :class:`FileError` and
     :class:`ProfileError` for files that cannot be read, ``ValueError`` for an option.
     """
-    return _compared(
-        baseline,
-        current,
-        threshold,
-        metric=metric,
-        alpha=alpha,
-        history=history,
-        relative=relative,
-        plain_threshold=plain_threshold,
-        budget=budget,
-    )
+    return _compared(**locals())
 
 
 def compare_profiling_runs(

@@ -23,10 +23,6 @@ class CompareError(BreakevenError, ValueError):
     """Two sides cannot be compared: one is empty, or they have nothing in common."""
 
 
-class PlanError(BreakevenError, ValueError):
-    """A workload, a machine or a setting that allows no decision."""
-
-
 class InconclusiveWarning(UserWarning):
     """A comparison could not decide whether operations have changed."""
 

@@ -167,11 +167,13 @@ class Profile(Page):
     def operations(self) -> List[Operation]:
         """The operations, in the order in which they first appeared."""
         operations = []
-        for place, data in enumerate(json.loads(self._raw.operations())):
-            summary = data["summary"] or {}
-            data.update({f"{name}_ns": summary.get(name) for name in _FIGURES})
-            data.update(cv=summary.get("cv"), samples_ns=self._raw.samples(place))
-            operations.append(entry(Operation, data))
+        for data, row in json.loads(self._raw.operations()):
+            summary, failure = row["summary"] or {}, data.get("failure")
+            figures = {f"{name}_ns": summary.get(name) for name in _FIGURES}
+            samples = [run["samples_ns"] for run in data.get("runs", ())]
+            data = {"attributes": {}, **data, **row, **figures, "cv": summary.get("cv")}
+            data["failure"] = failure and "{kind}: {message}".format(**failure)
+            operations.append(entry(Operation, {**data, "samples_ns": samples}))
         return operations
 
     def to_dict(self) -> Dict[str, Any]:

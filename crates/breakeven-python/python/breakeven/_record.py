@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
-from typing import Any, Callable, Dict, Optional, TypeVar, Union
+from typing import Any, Callable, Optional, TypeVar
 
 from . import _breakeven
 from ._breakeven import Scope, profile
 from ._profile import Profile
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-PathLike = Union[str, "os.PathLike[str]"]
 
 
 def decorate(scope: Scope, function: Function) -> Function:
@@ -52,10 +50,16 @@ def decorate(scope: Scope, function: Function) -> Function:
 
         @functools.wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
+            if not _on:
+                return function(*args, **kwargs)
             with named:
                 return function(*args, **kwargs)
 
     return wrapper  # type: ignore[no-any-return]
+
+
+#: For decorated functions: reading it takes no call.
+_on = _breakeven.is_recording()
 
 
 class Profiler:
@@ -73,36 +77,18 @@ class Profiler:
 
     @enabled.setter
     def enabled(self, enabled: bool) -> None:
+        global _on
         _breakeven.record(enabled)
+        _on = _breakeven.is_recording()
 
     def snapshot(self) -> Profile:
         """The recording so far, of all threads, as one run. Open calls are not in it."""
         return Profile._of(_breakeven.snapshot(), "this process")
 
-    def export_json(self, path: PathLike) -> None:
-        """Writes the recording to a profile file, in one step.
-
-        Raises :class:`RecordingError` if nothing was recorded (the file is left unchanged) and
-        :class:`FileError` if it cannot be written.
-        """
-        _breakeven.export_recording(path)
-
-    def reset(self) -> None:
-        """Discards the recording. Calls that are open are not recorded when they end."""
-        _breakeven.reset()
-
-    def timeline(self, capacity: int) -> None:
-        """Keeps the latest calls of each thread one by one, up to ``capacity`` of them; 0
-        disables it."""
-        _breakeven.timeline(capacity)
-
-    def losses(self) -> Dict[str, int]:
-        """Calls that were lost, and why: more operations than the recorder distinguishes
-        (``overflowed``), blocks that ended before one inside them (``misnested``: they count,
-        but the nesting of their times may be wrong), blocks that ended on another thread than
-        they began on (``elsewhere``), no room in the timeline (``timeline_dropped``)."""
-        names = ("overflowed", "misnested", "elsewhere", "timeline_dropped")
-        return dict(zip(names, _breakeven.losses()))
+    export_json = staticmethod(_breakeven.export_recording)
+    reset = staticmethod(_breakeven.reset)
+    timeline = staticmethod(_breakeven.timeline)
+    losses = staticmethod(_breakeven.losses)
 
     def __repr__(self) -> str:
         return f"<breakeven.Profiler, {'on' if self.enabled else 'off'}>"
@@ -114,6 +100,7 @@ def get_profiler(enabled: Optional[bool] = None) -> Profiler:
     Recording is on from the start: nothing must be called before the first ``with
     breakeven.profile("name"):``.
     """
+    profiler = Profiler()
     if enabled is not None:
-        _breakeven.record(enabled)
-    return Profiler()
+        profiler.enabled = enabled
+    return profiler

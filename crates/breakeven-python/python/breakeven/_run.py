@@ -6,6 +6,7 @@ import asyncio
 import atexit
 import contextlib
 import contextvars
+import copyreg
 import functools
 import hashlib
 import itertools
@@ -14,6 +15,7 @@ import pickle
 import sys
 import tempfile
 import threading
+import time
 import types
 import warnings
 from typing import (
@@ -194,7 +196,7 @@ def _started(tasks: Any, asked: dict[str, Any]) -> _breakeven.Job:
     cpu = asked["cpu"]
     if asked["pools"]:
         cpu = _processes(cpu, asked)
-    if asked["gpu"] is not None and asked["join"] is _join:
+    if asked["gpu"] is not None and asked["join"] is None:
         asked = {**asked, "join": functools.partial(_join, library=_kind(tasks)[0])}
     return _breakeven.start(tasks, cpu, asked["gpu"], asked)
 
@@ -222,22 +224,14 @@ async def run_async(
     known = {**_known(dict(options), "run_async"), "batched": batched}
     asked = _asked({**_DEFAULTS, **known, "cpu": cpu, "gpu": gpu})
     asked["here"] = False
-    loop = asyncio.get_running_loop()
-    job = _started(tasks, asked)
-    ended = asyncio.Event()
-
-    def wake() -> None:
-        # The loop may be closed: then nobody waits.
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(ended.set)
-
-    job.add_done_callback(wake)
+    job, began = _started(tasks, asked), time.monotonic()
     try:
         with _shown(options.get("progress", False), asked["operation"], job.tasks) as show:
-            while not ended.is_set():
-                with contextlib.suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(ended.wait(), _LOOK * 4)
+            while not job.wait(0.0):
+                # The end is noticed a twentieth of the time late.
+                await asyncio.sleep(min((time.monotonic() - began) / 20, _LOOK))
                 show(job.done)
+            show(job.done)
     except BaseException:
         job.cancel()
         while not job.wait(0.0):
@@ -252,6 +246,7 @@ def forget(operation: Optional[str] = None, *, costs: Costs = None) -> None:
 
 
 _DEFAULTS: dict[str, Any] = dict(run.__kwdefaults__ or {})
+_OPTIONS = _DEFAULTS.keys() - {"batched", "operation"}
 
 
 def _known(options: dict[str, Any], function: str) -> dict[str, Any]:
@@ -261,13 +256,10 @@ def _known(options: dict[str, Any], function: str) -> dict[str, Any]:
     return options
 
 
-def _asked(given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments in the engine's form."""
-    cpu, gpu, workers = given["cpu"], given["gpu"], given["workers"]
-    for name, function in (("cpu", cpu), ("gpu", gpu)):
-        if function is not None and not callable(function):
-            raise InvalidError(f"{name}: {function!r} cannot be called; give a function")
-    for name in ("operation", "strategy", "device"):
+def _form(given: dict[str, Any]) -> dict[str, Any]:
+    """The options in the engine's form."""
+    workers = given["workers"]
+    for name in ("strategy", "device"):
         if given[name] is not None and not isinstance(given[name], str):
             raise InvalidError(f"{name}: {given[name]!r}; give a text")
     batched, each = bool(given["batched"]), bool(given["return_exceptions"])
@@ -285,8 +277,7 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
             raise InvalidError(f"{name}: {size!r}; give a number of items, 1 or more")
         if size is not None and not batched:
             raise InvalidError(f"{name} is for a function of several items: batched=True")
-    fallback = given["fallback"]
-    fallback = {"allow": 1.0, "deny": 0.0}.get(fallback, fallback)
+    fallback = {"allow": 1.0, "deny": 0.0}.get(given["fallback"], given["fallback"])
     for name, part in (("fallback", fallback), ("check", given["check"])):
         if not isinstance(part, (int, float)) or not 0 <= part <= 1:
             words = "'allow', 'deny' or " if name == "fallback" else ""
@@ -304,47 +295,58 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(number, kind) or not 0 <= number <= sys.maxsize:
             raise InvalidError(f"workload: {name} is {number!r}; give a number, 0 or more")
     try:
-        relative, absolute = (float(part) for part in given["tolerance"])
+        relative, absolute = map(float, given["tolerance"])
     except (TypeError, ValueError):
         raise InvalidError(
             f"tolerance: {given['tolerance']!r}; give two numbers, (relative, absolute)"
         ) from None
-    name, memory = given["device"], None
-    if name is None:
-        name, memory = ("gpu:0", None) if gpu is None else _device()
     costs, processes = given["costs"], workers == "processes"
     return {
-        "cpu": cpu if processes else _carried(cpu),
-        "gpu": gpu if gpu is None else _carried(gpu),
-        "operation": given["operation"] or _name(cpu),
-        "strategy": given["strategy"],
-        "batched": batched,
+        **{name: given[name] for name in _DEFAULTS},
         "pools": processes,
         "processes": processes and not batched,
         "each": each and not processes,
-        "return_exceptions": each,
-        "context": contextvars.copy_context() or None,
         "workers": workers if isinstance(workers, int) else 0,
         "fixed": workers is not None,
         "here": True,
         "shown": bool(given["progress"]),
-        "batch_size": given["batch_size"],
-        "min_batch": given["min_batch"],
-        "device": name,
-        "device_bytes": memory,
         "complexity": workload.get("complexity"),
         "memory_per_task": workload.get("memory_per_task"),
         "parallelization": workload.get("parallelization"),
         "fallback": float(fallback),
-        "deadline": given["deadline"],
-        "timeout": given["timeout"],
         "check": float(given["check"]),
         "tolerance": (relative, absolute),
         "costs": os.fspath(costs) if costs else None,
         "keeps_costs": costs is not False,
-        "join": _listed if processes and not batched else _join,
+        "join": _listed if processes and not batched else None,
         "one_type": _one_type,
         "agree": _agree,
+    }
+
+
+def _asked(given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments in the engine's form."""
+    cpu, gpu, operation = given["cpu"], given["gpu"], given["operation"]
+    for name, function in (("cpu", cpu), ("gpu", gpu)):
+        if function is not None and not callable(function):
+            raise InvalidError(f"{name}: {function!r} cannot be called; give a function")
+    if operation is not None and not isinstance(operation, str):
+        raise InvalidError(f"operation: {operation!r}; give a text")
+    # Most batches have no options, and are quick.
+    changed = [name for name in _OPTIONS if given[name] is not _DEFAULTS[name]]
+    form = _form(given) if changed else _USUAL
+    device, memory = form["device"] or "gpu:0", None
+    if gpu is not None and form["device"] is None:
+        device, memory = _device()
+    return {
+        **form,
+        "cpu": cpu if form["pools"] else _carried(cpu),
+        "gpu": gpu if gpu is None else _carried(gpu),
+        "operation": operation or _name(cpu),
+        "batched": bool(given["batched"]),
+        "device": device,
+        "device_bytes": memory,
+        "context": contextvars.copy_context() or None,
     }
 
 
@@ -531,6 +533,9 @@ def _agree(gpu: Any, cpu: Any, relative: float, absolute: float) -> bool:
     return bool(numpy.array_equal(gpu, cpu))
 
 
+_USUAL = _form(_DEFAULTS)
+
+
 def _ended(result: ExecutionResult[T]) -> ExecutionResult[T]:
     """Warns about tasks that the CPU did instead of the GPU."""
     if result.fallback_occurred:
@@ -559,10 +564,14 @@ class _Unpickled:
     def explain(self) -> str:
         return self._explained
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        names = {name for name in vars(self) if not name.startswith("_")}
-        values = {name: getattr(self, name) for name in names}
-        return _Unpickled, (values, self._known, self._explained)
+
+def _reduced(result: Any) -> tuple[Any, ...]:
+    values = {name: getattr(result, name) for name in dir(result) if not name.startswith("_")}
+    return _Unpickled, (values, values.pop("to_dict")(), values.pop("explain")())
+
+
+for _kind_of_result in (ExecutionResult, _Unpickled):
+    copyreg.pickle(_kind_of_result, _reduced)
 
 
 @contextlib.contextmanager
@@ -609,7 +618,7 @@ def _processes(cpu: Callable[[Any], Any], asked: dict[str, Any]) -> Callable[[An
         with open(path + ".new", "wb") as file:
             file.write(pickled)
         os.replace(path + ".new", path)
-    each = None if asked["batched"] else asked["return_exceptions"]
+    each = None if asked["batched"] else bool(asked["return_exceptions"])
 
     def call(tasks: Any) -> Any:
         return pool.submit(_in_process, path, tasks, each).result()

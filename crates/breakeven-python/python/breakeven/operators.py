@@ -21,30 +21,13 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar
 import numpy
 
 from . import _breakeven
-from ._breakeven import ExecutionResult, Operator
+from ._breakeven import ExecutionResult
+from ._breakeven import Operator as Operator
 from ._breakeven import devices as devices
 from ._errors import InvalidError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-__all__ = [
-    "Operator",
-    "ar_forecast",
-    "chain",
-    "conv2d",
-    "dendritic_integration",
-    "devices",
-    "dot_product",
-    "fused_conv_entropy_segment",
-    "image_segmentation",
-    "lstm_cell",
-    "matrix_multiply",
-    "pixel_entropy",
-    "run",
-    "tensor_core_matmul",
-    "vector_add",
-]
 
 
 def run(
@@ -86,6 +69,7 @@ def _pickles(function: Made) -> Made:
         operator._made_by(functools.partial(made, **kwargs), args)
         return operator
 
+    made.__module__ = __name__
     return made  # type: ignore[return-value]
 
 
@@ -95,10 +79,7 @@ def chain(*operators: Operator) -> Operator:
     """
     if not operators:
         raise InvalidError("a chain of no operators; give at least one")
-    whole = operators[0]
-    for operator in operators[1:]:
-        whole = whole.then(operator)
-    return whole
+    return functools.reduce(Operator.then, operators)
 
 
 def _array(operator: Operator, at: int, given: ArrayLike) -> NDArray[numpy.float32]:
@@ -119,94 +100,14 @@ def _array(operator: Operator, at: int, given: ArrayLike) -> NDArray[numpy.float
     return numpy.ascontiguousarray(array, dtype=numpy.float32)
 
 
-def _parameter(given: ArrayLike) -> NDArray[numpy.float32]:
-    return numpy.ascontiguousarray(given, dtype=numpy.float32)
-
-
-@_pickles
-def ar_forecast(lags: int, steps: int) -> Operator:
-    """Forecasts of an autoregressive model with intercept, fitted to each series by least
-    squares: batch × points in, batch × ``steps`` out. A singular series gives NaN."""
-    return _breakeven.ar_forecast(lags, steps)
-
-
-@_pickles
-def conv2d(filter: ArrayLike, stride: int = 1, padding: int = 0) -> Operator:
-    """Cross-correlation with zero padding: batch × height × width in and out."""
-    return _breakeven.conv2d(_parameter(filter), stride, padding)
-
-
-@_pickles
-def pixel_entropy(window: int) -> Operator:
-    """Shannon entropy in bits (0 to 8) of the window around each pixel, 1 to 255 wide:
-    batch × height × width in and out, values of 0 to 1."""
-    return _breakeven.pixel_entropy(window)
-
-
-@_pickles
-def image_segmentation(threshold: float, connectivity: int = 4) -> Operator:
-    """Connected components of the pixels above a threshold: batch × height × width in,
-    labels in raster order out (``uint32``, 0 for the background)."""
-    return _breakeven.image_segmentation(threshold, connectivity)
-
-
-@_pickles
-def fused_conv_entropy_segment(
-    filter: ArrayLike,
-    window: int,
-    threshold: float,
-    stride: int = 1,
-    padding: int = 0,
-    connectivity: int = 4,
-) -> Operator:
-    """:func:`conv2d`, :func:`pixel_entropy` and :func:`image_segmentation` as one."""
-    return _breakeven.fused_conv_entropy_segment(
-        _parameter(filter), window, threshold, stride, padding, connectivity
-    )
-
-
-@_pickles
-def lstm_cell(
-    weight_ih: ArrayLike, weight_hh: ArrayLike, bias_ih: ArrayLike, bias_hh: ArrayLike
-) -> Operator:
-    """One step of an LSTM with the weights of PyTorch's ``LSTMCell``. Inputs x
-    (batch × inputs), h and c (batch × hidden); out batch × 2 × hidden: h', then c'."""
-    return _breakeven.lstm_cell(*map(_parameter, (weight_ih, weight_hh, bias_ih, bias_hh)))
-
-
-@_pickles
-def dendritic_integration(
-    weights: ArrayLike, conductances: ArrayLike, nonlinearity: str, **parameters: float
-) -> Operator:
-    """Neurons whose dendrites integrate their inputs. ``weights`` are neurons × dendrites ×
-    inputs, ``conductances`` neurons × dendrites; ``nonlinearity`` is ``sigmoid`` (``k`` per
-    mV, ``theta`` mV), ``nmda`` (``mg`` mM, ``v_rest`` mV), ``active_bp`` (``beta`` per mV) or
-    ``multiplicative``."""
-    return _breakeven.dendritic_integration(
-        _parameter(weights), _parameter(conductances), nonlinearity, **parameters
-    )
-
-
-@_pickles
-def vector_add() -> Operator:
-    """Sums of two arrays of one shape, element by element."""
-    return _breakeven.vector_add()
-
-
-@_pickles
-def dot_product() -> Operator:
-    """Dot products of two batches of vectors."""
-    return _breakeven.dot_product()
-
-
-@_pickles
-def matrix_multiply() -> Operator:
-    """Products of a batch of matrix pairs: batch × m × k and batch × k × n in."""
-    return _breakeven.matrix_multiply()
-
-
-@_pickles
-def tensor_core_matmul() -> Operator:
-    """Like :func:`matrix_multiply` with inputs rounded to half precision, on tensor cores if a
-    GPU has them."""
-    return _breakeven.tensor_core_matmul()
+ar_forecast = _pickles(_breakeven.ar_forecast)
+conv2d = _pickles(_breakeven.conv2d)
+pixel_entropy = _pickles(_breakeven.pixel_entropy)
+image_segmentation = _pickles(_breakeven.image_segmentation)
+fused_conv_entropy_segment = _pickles(_breakeven.fused_conv_entropy_segment)
+lstm_cell = _pickles(_breakeven.lstm_cell)
+dendritic_integration = _pickles(_breakeven.dendritic_integration)
+vector_add = _pickles(_breakeven.vector_add)
+dot_product = _pickles(_breakeven.dot_product)
+matrix_multiply = _pickles(_breakeven.matrix_multiply)
+tensor_core_matmul = _pickles(_breakeven.tensor_core_matmul)

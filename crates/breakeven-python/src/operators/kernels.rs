@@ -2,75 +2,70 @@
 
 use std::sync::Arc;
 
+use breakeven::Tensor;
 use breakeven::kernels::{
     ArForecast, Connectivity, Conv2d, DendriticIntegration, DotProduct, FusedConvEntropySegment,
     ImageSegmentation, LstmCell, MatrixMultiply, Nonlinearity, PixelEntropy, TensorCoreMatmul,
     VectorAdd,
 };
-use breakeven::{Error, Tensor};
-use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use numpy::{AllowTypeChange, PyArrayLikeDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
-use super::{Form, PyOperator, raised};
-use crate::errors;
+use super::{Form, PyOperator};
+use crate::errors::{InvalidError, raised};
 
-type Array<'py> = PyReadonlyArrayDyn<'py, f32>;
+/// An array, or anything that NumPy converts to one.
+type Array<'py> = PyArrayLikeDyn<'py, f32, AllowTypeChange>;
 
-fn tensor(py: Python<'_>, array: &Array<'_>) -> PyResult<Tensor<'static>> {
-    let values = array.as_slice()?.to_vec();
-    Tensor::new(values, array.shape()).map_err(|error| raised(py, &error))
+fn values(array: &Array<'_>) -> Vec<f32> {
+    array.as_array().iter().copied().collect()
 }
 
-fn made<T>(py: Python<'_>, made: Result<T, Error>) -> PyResult<T> {
-    made.map_err(|error| raised(py, &error))
+fn tensor(array: &Array<'_>) -> PyResult<Tensor<'static>> {
+    Tensor::new(values(array), array.shape()).map_err(raised)
 }
 
-fn connectivity(py: Python<'_>, connectivity: usize) -> PyResult<Connectivity> {
+fn connectivity(connectivity: usize) -> PyResult<Connectivity> {
     match connectivity {
         4 => Ok(Connectivity::Four),
         8 => Ok(Connectivity::Eight),
-        other => Err(errors::invalid(
-            py,
-            &format!("connectivity: {other}; give 4 (pixels that share a side) or 8 (or a corner)"),
-        )?),
+        other => Err(InvalidError::new_err(format!(
+            "connectivity: {other}; give 4 (pixels that share a side) or 8 (or a corner)"
+        ))),
     }
 }
 
-/// Forecasts by an autoregressive model: batch × points in, batch × `steps` out.
+/// Forecasts of an autoregressive model with intercept, fitted to each series by least squares:
+/// batch × points in, batch × ``steps`` out. A singular series gives NaN.
 #[pyfunction]
-pub(crate) fn ar_forecast(py: Python<'_>, lags: usize, steps: usize) -> PyResult<PyOperator> {
-    Ok(PyOperator::numbers(made(py, ArForecast::new(lags, steps))?))
+pub(crate) fn ar_forecast(lags: usize, steps: usize) -> PyResult<PyOperator> {
+    Ok(PyOperator::numbers(
+        ArForecast::new(lags, steps).map_err(raised)?,
+    ))
 }
 
 /// Cross-correlation with zero padding: batch × height × width in and out.
 #[pyfunction]
 #[pyo3(signature = (filter, stride = 1, padding = 0))]
-pub(crate) fn conv2d(
-    py: Python<'_>,
-    filter: Array<'_>,
-    stride: usize,
-    padding: usize,
-) -> PyResult<PyOperator> {
-    let conv = Conv2d::new(tensor(py, &filter)?, stride, padding);
-    Ok(PyOperator::numbers(made(py, conv)?).of_images())
+pub(crate) fn conv2d(filter: Array<'_>, stride: usize, padding: usize) -> PyResult<PyOperator> {
+    let conv = Conv2d::new(tensor(&filter)?, stride, padding);
+    Ok(PyOperator::numbers(conv.map_err(raised)?).of_images())
 }
 
-/// Shannon entropy in bits of each pixel's window: batch × height × width in and out.
+/// Shannon entropy in bits (0 to 8) of the window around each pixel, 1 to 255 wide: batch × height ×
+/// width in and out, values of 0 to 1.
 #[pyfunction]
-pub(crate) fn pixel_entropy(py: Python<'_>, window: usize) -> PyResult<PyOperator> {
-    Ok(PyOperator::numbers(made(py, PixelEntropy::new(window))?).of_images())
+pub(crate) fn pixel_entropy(window: usize) -> PyResult<PyOperator> {
+    Ok(PyOperator::numbers(PixelEntropy::new(window).map_err(raised)?).of_images())
 }
 
-/// Connected components of the pixels above a threshold: labels in raster order, `uint32`.
+/// Connected components of the pixels above a threshold: batch × height × width in, labels in raster
+/// order out (``uint32``, 0 for the background).
 #[pyfunction]
 #[pyo3(signature = (threshold, connectivity = 4))]
-pub(crate) fn image_segmentation(
-    py: Python<'_>,
-    threshold: f32,
-    connectivity: usize,
-) -> PyResult<PyOperator> {
-    let touching = self::connectivity(py, connectivity)?;
-    let operator = made(py, ImageSegmentation::new(threshold, touching))?;
+pub(crate) fn image_segmentation(threshold: f32, connectivity: usize) -> PyResult<PyOperator> {
+    let touching = self::connectivity(connectivity)?;
+    let operator = ImageSegmentation::new(threshold, touching).map_err(raised)?;
     Ok(PyOperator::of(Form::Labels(Arc::new(operator))).of_images())
 }
 
@@ -78,7 +73,6 @@ pub(crate) fn image_segmentation(
 #[pyfunction]
 #[pyo3(signature = (filter, window, threshold, stride = 1, padding = 0, connectivity = 4))]
 pub(crate) fn fused_conv_entropy_segment(
-    py: Python<'_>,
     filter: Array<'_>,
     window: usize,
     threshold: f32,
@@ -86,10 +80,10 @@ pub(crate) fn fused_conv_entropy_segment(
     padding: usize,
     connectivity: usize,
 ) -> PyResult<PyOperator> {
-    let touching = self::connectivity(py, connectivity)?;
-    let conv = made(py, Conv2d::new(tensor(py, &filter)?, stride, padding))?;
-    let entropy = made(py, PixelEntropy::new(window))?;
-    let segment = made(py, ImageSegmentation::new(threshold, touching))?;
+    let touching = self::connectivity(connectivity)?;
+    let conv = Conv2d::new(tensor(&filter)?, stride, padding).map_err(raised)?;
+    let entropy = PixelEntropy::new(window).map_err(raised)?;
+    let segment = ImageSegmentation::new(threshold, touching).map_err(raised)?;
     Ok(
         PyOperator::of(Form::Labels(Arc::new(FusedConvEntropySegment::new(
             conv, entropy, segment,
@@ -102,7 +96,6 @@ pub(crate) fn fused_conv_entropy_segment(
 /// PyTorch's `LSTMCell` has them.
 #[pyfunction]
 pub(crate) fn lstm_cell(
-    py: Python<'_>,
     weight_ih: Array<'_>,
     weight_hh: Array<'_>,
     bias_ih: Array<'_>,
@@ -115,22 +108,22 @@ pub(crate) fn lstm_cell(
                 "lstm_cell: weights of shapes {ih:?} and {hh:?}; give (4 · hidden) × inputs and \
                  (4 · hidden) × hidden"
             );
-            return Err(errors::invalid(py, &message)?);
+            return Err(InvalidError::new_err(message));
         }
     };
     let cell = LstmCell::new(
-        weight_ih.as_slice()?,
-        weight_hh.as_slice()?,
-        bias_ih.as_slice()?,
-        bias_hh.as_slice()?,
+        &values(&weight_ih),
+        &values(&weight_hh),
+        &values(&bias_ih),
+        &values(&bias_hh),
         [inputs, hidden],
     );
-    Ok(PyOperator::numbers(made(py, cell)?))
+    Ok(PyOperator::numbers(cell.map_err(raised)?))
 }
 
-/// Neurons with dendrites: batch × dendrites × inputs and the previous soma in, somas out.
-/// `nonlinearity`: `sigmoid` (k, theta), `nmda` (mg, `v_rest`), `active_bp` (beta) or
-/// `multiplicative`, with its parameters by name.
+/// Neurons whose dendrites integrate their inputs. ``weights`` are neurons × dendrites × inputs,
+/// ``conductances`` neurons × dendrites; ``nonlinearity`` is ``sigmoid`` (``k`` per mV, ``theta``
+/// mV), ``nmda`` (``mg`` mM, ``v_rest`` mV), ``active_bp`` (``beta`` per mV) or ``multiplicative``.
 #[pyfunction]
 #[pyo3(signature = (
     weights, conductances, nonlinearity, *, k = 1.0, theta = 0.0, mg = 1.0, v_rest = -70.0,
@@ -138,7 +131,6 @@ pub(crate) fn lstm_cell(
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub(crate) fn dendritic_integration(
-    py: Python<'_>,
     weights: Array<'_>,
     conductances: Array<'_>,
     nonlinearity: &str,
@@ -158,12 +150,12 @@ pub(crate) fn dendritic_integration(
                 "nonlinearity: {other:?}; give \"sigmoid\", \"nmda\", \"active_bp\" or \
                  \"multiplicative\""
             );
-            return Err(errors::invalid(py, &message)?);
+            return Err(InvalidError::new_err(message));
         }
     };
-    let (weights, conductances) = (tensor(py, &weights)?, tensor(py, &conductances)?);
+    let (weights, conductances) = (tensor(&weights)?, tensor(&conductances)?);
     let operator = DendriticIntegration::new(weights, conductances, nonlinearity);
-    Ok(PyOperator::numbers(made(py, operator)?))
+    Ok(PyOperator::numbers(operator.map_err(raised)?))
 }
 
 /// Sums of two batches of vectors.

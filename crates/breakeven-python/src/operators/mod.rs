@@ -6,7 +6,7 @@ mod place;
 use std::sync::{Arc, OnceLock};
 
 use breakeven::execute::ExecuteError;
-use breakeven::{Chain, Element, Error, ErrorKind, Operator, Tensor};
+use breakeven::{Chain, Element, Error, Operator, Tensor};
 use numpy::{
     Element as ArrayElement, PyArray1, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods,
 };
@@ -14,7 +14,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyTupleMethods};
 
-use crate::errors;
+use crate::errors::{InvalidError, raised};
 use crate::run::PyExecutionResult;
 pub(crate) use kernels::{
     ar_forecast, conv2d, dendritic_integration, dot_product, fused_conv_entropy_segment,
@@ -58,13 +58,12 @@ impl PyOperator {
         self
     }
 
-    fn chained(&self, py: Python<'_>, next: &Self) -> PyResult<Self> {
+    fn chained(&self, next: &Self) -> PyResult<Self> {
         let Form::Numbers(first) = &self.form else {
             let (first, next) = (self.name(), next.name());
-            return Err(errors::invalid(
-                py,
-                &format!("{first} gives labels, which {next} does not take; end the chain there"),
-            )?);
+            return Err(InvalidError::new_err(format!(
+                "{first} gives labels, which {next} does not take; end the chain there"
+            )));
         };
         let chain = Chain::one(Arc::clone(first));
         let form = match &next.form {
@@ -102,13 +101,13 @@ impl PyOperator {
 
     /// The output's shape for inputs of these shapes.
     #[pyo3(signature = (*shapes))]
-    fn output_shape(&self, py: Python<'_>, shapes: Vec<Vec<usize>>) -> PyResult<Vec<usize>> {
+    fn output_shape(&self, shapes: Vec<Vec<usize>>) -> PyResult<Vec<usize>> {
         let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
         let shape = match &self.form {
             Form::Numbers(operator) => operator.output_shape(&shapes),
             Form::Labels(operator) => operator.output_shape(&shapes),
         };
-        shape.map_err(|error| raised(py, &error))
+        shape.map_err(raised)
     }
 
     /// Records the call that created it.
@@ -132,7 +131,7 @@ impl PyOperator {
             slf.getattr("then")?.unbind(),
             PyTuple::new(py, [next])?.unbind(),
         );
-        let chained = slf.get().chained(py, next.get())?;
+        let chained = slf.get().chained(next.get())?;
         let _ = chained.made.set(made);
         Ok(chained)
     }
@@ -149,8 +148,7 @@ impl PyOperator {
     ) -> PyResult<PyExecutionResult> {
         let mut tensors = Vec::with_capacity(inputs.len());
         for input in &inputs {
-            let tensor = Tensor::new(input.as_slice()?, input.shape());
-            tensors.push(tensor.map_err(|error| raised(py, &error))?);
+            tensors.push(Tensor::new(input.as_slice()?, input.shape()).map_err(raised)?);
         }
         let manager = manager(py, strategy, device)?;
         match &self.form {
@@ -200,35 +198,20 @@ fn run<O: Element + ArrayElement>(
         #[cfg(feature = "gpu")]
         Manager::Gpu(manager) => manager.operation(name).run(operator, &inputs),
     });
-    let (outputs, result) = ran.map_err(|error| failed(py, error))?.into_outputs();
+    let (outputs, result) = ran.map_err(failed)?.into_outputs();
     let Some(output) = outputs.into_iter().next() else {
-        return Err(errors::invalid(py, "the operator gave no output")?);
+        return Err(InvalidError::new_err("the operator gave no output"));
     };
     let shape = output.shape().to_vec();
-    let values = output
-        .into_vec()
-        .map_err(|error| raised(py, &Error::from(error)))?;
+    let values = output.into_vec().map_err(raised)?;
     let array = PyArray1::from_vec(py, values).reshape(shape)?;
     Ok(PyExecutionResult::of_operator(py, array.into_any(), result))
 }
 
-fn failed(py: Python<'_>, error: ExecuteError<Error>) -> PyErr {
+fn failed(error: ExecuteError<Error>) -> PyErr {
     match error {
-        ExecuteError::Invalid(error) => raised(py, &error),
-        ExecuteError::Device { ref error, .. } => raised(py, &Error::from(error.clone())),
-        other => {
-            let made = errors::invalid(py, &other.to_string());
-            made.unwrap_or_else(|error| error)
-        }
+        ExecuteError::Invalid(error) => raised(error),
+        ExecuteError::Device { error, .. } => raised(error),
+        other => InvalidError::new_err(other.to_string()),
     }
-}
-
-/// Converts an error of the library to an exception.
-fn raised(py: Python<'_>, error: &Error) -> PyErr {
-    let message = error.to_string();
-    let made = match error.kind() {
-        ErrorKind::Device(kind) => errors::device(py, kind.name(), &message),
-        _ => errors::invalid(py, &message),
-    };
-    made.unwrap_or_else(|error| error)
 }

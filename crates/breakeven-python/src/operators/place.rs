@@ -12,8 +12,8 @@ use breakeven::hardware::{GpuInfo, GpuKind};
 use breakeven::plan::ExecutionStrategy;
 use pyo3::prelude::*;
 
-use super::raised;
-use crate::{errors, locked};
+use crate::errors::{InvalidError, raised};
+use crate::locked;
 
 /// An executor of operators.
 pub(super) enum Manager {
@@ -47,10 +47,7 @@ pub(super) fn manager(
 ) -> PyResult<Arc<Manager>> {
     type Made = HashMap<(ExecutionStrategy, Option<String>), Arc<Manager>>;
     static MADE: LazyLock<Mutex<Made>> = LazyLock::new(Mutex::default);
-    let strategy: ExecutionStrategy = match strategy.parse() {
-        Ok(strategy) => strategy,
-        Err(error) => return Err(raised(py, &error)),
-    };
+    let strategy: ExecutionStrategy = strategy.parse().map_err(raised)?;
     let key = (strategy, device.map(str::to_owned));
     if let Some(manager) = locked(&MADE).get(&key) {
         return Ok(Arc::clone(manager));
@@ -71,17 +68,16 @@ fn on_cpu(strategy: ExecutionStrategy) -> Manager {
 
 #[cfg(not(feature = "gpu"))]
 fn with_gpus(
-    py: Python<'_>,
+    _: Python<'_>,
     strategy: ExecutionStrategy,
     device: Option<&str>,
 ) -> PyResult<Manager> {
     match (strategy, device) {
         (ExecutionStrategy::Auto, None) => Ok(on_cpu(strategy)),
-        _ => Err(errors::invalid(
-            py,
+        _ => Err(InvalidError::new_err(
             "this package was built without GPU kernels (--no-default-features); use the strategy \
              auto or cpu-only and no device",
-        )?),
+        )),
     }
 }
 
@@ -99,7 +95,7 @@ fn with_gpus(
     let mut manager = None;
     for gpu in gpus.iter().filter(wanted) {
         let opened = py.detach(|| Gpu::open(&gpu.id));
-        let opened = Arc::new(opened.map_err(|error| raised(py, &error.into()))?);
+        let opened = Arc::new(opened.map_err(raised)?);
         let cpu = Arc::new(RayonCpu::current());
         manager = Some(match manager {
             None => StrategyManager::new(cpu, opened),
@@ -123,7 +119,7 @@ fn with_gpus(
                 true => format!("{what}: no GPU was found; use the strategy auto or cpu-only"),
                 false => format!("{what}; name one by device=: {}", ids.join(", ")),
             };
-            Err(errors::invalid(py, &message)?)
+            Err(InvalidError::new_err(message))
         }
     }
 }

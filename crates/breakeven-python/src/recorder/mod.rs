@@ -9,6 +9,7 @@ mod fields;
 mod open;
 mod scope;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use breakeven_profile::recorder::{self, ExportError, Losses};
@@ -32,13 +33,13 @@ pub(crate) fn is_recording() -> bool {
     recorder::is_on()
 }
 
-/// Discards the recording.
+/// Discards the recording. Calls that are open are not recorded when they end.
 #[pyfunction]
 pub(crate) fn reset(py: Python<'_>) {
     py.detach(|| profiler().reset());
 }
 
-/// Keeps the latest `capacity` calls of each thread one by one.
+/// Keeps the latest calls of each thread one by one, up to ``capacity`` of them; 0 disables it.
 #[pyfunction]
 pub(crate) fn timeline(py: Python<'_>, capacity: usize) {
     py.detach(|| profiler().timeline(capacity));
@@ -50,20 +51,25 @@ pub(crate) fn snapshot(py: Python<'_>) -> Profile {
     Profile::new(py.detach(|| profiler().snapshot()), Vec::new())
 }
 
-/// Lost calls: `(overflowed, misnested, elsewhere, timeline_dropped)`.
+/// Calls that were lost, and why: more operations than the recorder distinguishes (``overflowed``),
+/// blocks that ended before one inside them (``misnested``: they count, but the nesting of their
+/// times may be wrong), blocks that ended on another thread than they began on (``elsewhere``), no
+/// room in the timeline (``timeline_dropped``).
 #[pyfunction]
-pub(crate) fn losses(py: Python<'_>) -> (u64, u64, u64, u64) {
+pub(crate) fn losses(py: Python<'_>) -> BTreeMap<&'static str, u64> {
     let losses: Losses = py.detach(|| profiler().losses());
-    let elsewhere = open::elsewhere() + losses.late;
-    (
-        losses.overflowed,
-        losses.misnested,
-        elsewhere,
-        losses.timeline_dropped,
-    )
+    BTreeMap::from([
+        ("overflowed", losses.overflowed),
+        ("misnested", losses.misnested),
+        ("elsewhere", open::elsewhere() + losses.late),
+        ("timeline_dropped", losses.timeline_dropped),
+    ])
 }
 
-/// Writes the recording to a profile file.
+/// Writes the recording to a profile file, in one step.
+///
+/// Raises :class:`RecordingError` if nothing was recorded (the file is left unchanged) and
+/// :class:`FileError` if it cannot be written.
 #[pyfunction]
 pub(crate) fn export_recording(py: Python<'_>, path: PathBuf) -> PyResult<()> {
     let exported = py.detach(|| profiler().export_json(&path));

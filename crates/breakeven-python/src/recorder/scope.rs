@@ -21,7 +21,8 @@ pub(crate) struct Scope {
     site: Option<&'static Site>,
     fields: Fields,
     /// What identifies the operation besides its name, if anything.
-    more: Option<Box<More>>,
+    device: Option<String>,
+    size: Option<u64>,
     /// Waits for a device: called before the clock is read.
     sync: Option<Py<PyAny>>,
     /// Created while recording was off: its arguments.
@@ -30,12 +31,6 @@ pub(crate) struct Scope {
     pub(super) began_on: AtomicUsize,
     /// A call of it ended on another thread than it began on.
     pub(super) has_moved: AtomicBool,
-}
-
-#[derive(Debug)]
-struct More {
-    device: Option<String>,
-    size: Option<u64>,
 }
 
 /// Records the time of a block, or of a function's calls.
@@ -80,6 +75,7 @@ pub(crate) fn profile<'py>(
     if let Some(name) = what.as_ref().and_then(|what| what.cast::<PyString>().ok()) {
         let scope = match recorder::is_on() {
             true => Scope::made(name, keywords)?,
+            false if keywords.is_none() => return Ok(Scope::shared(name)?.into_any()),
             // Its arguments are checked when they are needed.
             false => Scope {
                 asked: Some((name.clone().unbind(), keywords.cloned().map(Bound::unbind))),
@@ -149,9 +145,9 @@ impl Scope {
         self.fields.bytes = count(intern!(py, "bytes"))?;
         self.fields.items = count(intern!(py, "items"))?;
         self.fields.flops = count(intern!(py, "flops"))?;
-        let size = count(intern!(py, "size"))?;
+        self.size = count(intern!(py, "size"))?;
         let device = take(intern!(py, "device"))?.map(|device| device.extract());
-        let device: Option<String> = device.transpose()?;
+        self.device = device.transpose()?;
         self.sync = take(intern!(py, "sync"))?.map(Bound::unbind);
         if let Some(sync) = &self.sync
             && !sync.bind(py).is_callable()
@@ -160,9 +156,6 @@ impl Scope {
                 "sync takes a function that waits for the device, such as torch.cuda.synchronize",
             ));
         }
-        if device.is_some() || size.is_some() {
-            self.more = Some(Box::new(More { device, size }));
-        }
         if left > 0 {
             self.fields.set_attributes(keywords)?;
         }
@@ -170,33 +163,38 @@ impl Scope {
     }
 
     fn site_named(&self, name: &str) -> &'static Site {
-        match &self.more {
-            None => Site::named(name, None, None),
-            Some(more) => Site::named(name, more.device.as_deref(), more.size),
+        Site::named(name, self.device.as_deref(), self.size)
+    }
+
+    /// The operation of that name.
+    fn site_of(&self, name: &Bound<'_, PyString>) -> PyResult<&'static Site> {
+        match self.device.is_none() && self.size.is_none() {
+            true => Self::shared(name)?.get().site(),
+            false => Ok(self.site_named(&name.to_cow()?)),
         }
     }
 
-    /// The operation of that name. Without device and size it is found by the text itself, whose
-    /// hash Python caches.
-    fn site_of(&self, name: &Bound<'_, PyString>) -> PyResult<&'static Site> {
+    /// The block of that name without any fields, found by the text itself, whose hash Python
+    /// caches.
+    fn shared<'py>(name: &Bound<'py, PyString>) -> PyResult<Bound<'py, Self>> {
         static KNOWN: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
-        if self.more.is_some() {
-            return Ok(self.site_named(&name.to_cow()?));
-        }
         let py = name.py();
         let known = KNOWN.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
         if let Some(scope) = known.get_item(name)? {
-            return scope.cast::<Self>()?.get().site();
+            return Ok(scope.cast_into()?);
         }
-        let site = self.site_named(&name.to_cow()?);
-        if known.len() < MAX_SITES {
-            let scope = Self {
-                site: Some(site),
+        let site = Some(Site::named(&name.to_cow()?, None, None));
+        let scope = Bound::new(
+            py,
+            Self {
+                site,
                 ..Self::default()
-            };
-            known.set_item(name, Bound::new(py, scope)?)?;
+            },
+        )?;
+        if known.len() < MAX_SITES {
+            known.set_item(name, &scope)?;
         }
-        Ok(site)
+        Ok(scope)
     }
 
     fn site(&self) -> PyResult<&'static Site> {

@@ -24,7 +24,8 @@ pub(super) struct Shared {
 struct State {
     outcome: Option<Ended>,
     has_ended: bool,
-    called: Vec<Py<PyAny>>,
+    /// Threads wait, or did: waking nobody is a system call.
+    is_awaited: bool,
 }
 
 impl Shared {
@@ -42,19 +43,9 @@ impl Shared {
         let mut state = self.state();
         state.outcome = Some(outcome);
         state.has_ended = true;
-        let called = std::mem::take(&mut state.called);
-        drop(state);
-        self.changed.notify_all();
-        if called.is_empty() {
-            return;
+        if state.is_awaited {
+            self.changed.notify_all();
         }
-        Python::attach(|py| {
-            for function in called {
-                if let Err(error) = function.bind(py).call0() {
-                    error.write_unraisable(py, Some(function.bind(py)));
-                }
-            }
-        });
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -77,7 +68,8 @@ impl Job {
     fn wait(&self, py: Python<'_>, timeout: f64) -> bool {
         let timeout = Duration::try_from_secs_f64(timeout).unwrap_or(Duration::ZERO);
         py.detach(|| {
-            let state = self.shared.state();
+            let mut state = self.shared.state();
+            state.is_awaited = true;
             let waits = |state: &mut State| !state.has_ended;
             let waited = self
                 .shared
@@ -96,18 +88,6 @@ impl Job {
     /// Ends the batch within two tasks' time, or a millisecond.
     fn cancel(&self) {
         self.shared.cancel.cancel();
-    }
-
-    /// Calls `function()` when the batch has ended, on the thread that ran it; at once if it has
-    /// ended already.
-    fn add_done_callback(&self, function: Bound<'_, PyAny>) -> PyResult<()> {
-        let mut state = self.shared.state();
-        if !state.has_ended {
-            state.called.push(function.unbind());
-            return Ok(());
-        }
-        drop(state);
-        function.call0().map(|_| ())
     }
 
     /// The result, once; raises the error.

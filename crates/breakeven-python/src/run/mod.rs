@@ -22,10 +22,11 @@ use breakeven::execute::{
 };
 use breakeven::hardware::Fact;
 use breakeven::plan::{ExecutionStrategy, GpuSpec, ProfilingHeuristics};
-use breakeven::{Costs, Error, WorkloadProfile};
+use breakeven::{Costs, WorkloadProfile};
 use pyo3::prelude::*;
 
-use crate::{errors, locked};
+use crate::errors::raised;
+use crate::locked;
 use device::PyGpu;
 use gate::{Gate, Held};
 pub(crate) use job::Job;
@@ -71,7 +72,8 @@ pub(crate) struct Options {
     keeps_costs: bool,
     /// The caller's context variables, if it has any.
     context: Option<Py<PyAny>>,
-    join: Py<PyAny>,
+    /// How outputs in pieces are joined, if not as usual.
+    join: Option<Py<PyAny>>,
     one_type: Py<PyAny>,
     agree: Py<PyAny>,
 }
@@ -136,14 +138,10 @@ pub(crate) fn start(
     gpu: Option<Py<PyAny>>,
     options: Options,
 ) -> PyResult<Job> {
-    let invalid = |error: Error| errors::invalid(py, &error.to_string());
-    let strategy: ExecutionStrategy = match options.strategy.parse() {
-        Ok(strategy) => strategy,
-        Err(error) => return Err(invalid(error)?),
-    };
+    let strategy: ExecutionStrategy = options.strategy.parse().map_err(raised)?;
     let cores = cores();
     let mut source = Source::new(tasks, options.batched)?;
-    let has_lock = interpreter_has_lock(py);
+    let mut without_lock = false;
     let (workers, one) = if options.fixed || cores == 1 {
         (
             Workers::Fixed,
@@ -152,7 +150,7 @@ pub(crate) fn start(
     } else if options.batched && gpu.is_none() {
         let in_parts = ways::in_parts(&options.operation, source.len);
         (Workers::ByTime { in_parts }, !in_parts)
-    } else if has_lock {
+    } else if interpreter_has_lock(py) {
         let known = gate::known(&options.operation);
         let gate = match known {
             None if source.len > 1 => Gate::watching(&options.operation),
@@ -161,6 +159,7 @@ pub(crate) fn start(
         let one = known.is_some_and(Held::takes_one_worker);
         (Workers::ByLock { known, gate }, one)
     } else {
+        without_lock = true;
         (Workers::Fixed, false)
     };
     let one = one || source.len <= 1;
@@ -184,9 +183,7 @@ pub(crate) fn start(
         Some(part) => workload.with_parallelization(part),
         None => workload,
     };
-    if let Err(error) = workload.check() {
-        return Err(invalid(error)?);
-    }
+    workload.check().map_err(raised)?;
     let shared = Shared::new();
     let context = |py| {
         options
@@ -237,7 +234,7 @@ pub(crate) fn start(
         strategy,
         count,
         workers,
-        without_lock: !has_lock && !options.fixed,
+        without_lock,
         is_sized: bytes.is_some(),
         workload,
         shared,
@@ -320,9 +317,22 @@ impl Run {
     /// Counts items, if a task has several of them.
     fn in_items(&self, result: &mut ExecutionResult<Output>) {
         let (block, len) = (self.source.block, self.source.len);
+        let items = |tasks: &mut usize| *tasks = (*tasks * block).min(len);
         result.tasks = len;
-        result.gpu.tasks = (result.gpu.tasks * block).min(len);
+        items(&mut result.gpu.tasks);
         result.cpu.tasks = len - result.gpu.tasks;
+        items(&mut result.fallback.tasks);
+        items(&mut result.checked);
+        items(&mut result.recalled);
+        result.fallback.fits.iter_mut().for_each(items);
+        for gpu in &mut result.gpus {
+            items(&mut gpu.share.tasks);
+            items(&mut gpu.fallback_tasks);
+        }
+        if self.gpu.is_none() {
+            // Nothing was decided by the number of calls.
+            result.decision.ruling.facts.workload.task_count = len;
+        }
     }
 
     fn checked<C, G>(&self, manager: StrategyManager<C, G>) -> Outcome
@@ -467,7 +477,7 @@ fn interpreter_has_lock(py: Python<'_>) -> bool {
 }
 
 /// The cost model in that file, or of this machine; one in memory if none is kept.
-pub(crate) fn costs(path: Option<&Path>, keeps: bool) -> Arc<Costs> {
+fn costs(path: Option<&Path>, keeps: bool) -> Arc<Costs> {
     type Open = HashMap<(Option<PathBuf>, bool), Arc<Costs>>;
     static OPEN: LazyLock<Mutex<Open>> = LazyLock::new(Mutex::default);
     let mut open = locked(&OPEN);

@@ -5,15 +5,15 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use breakeven::execute::{ExecuteError, ExecutionResult, Stop, TaskError};
+use breakeven::execute::{ExecuteError, ExecutionResult, Stop, TaskError as Failed};
 use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyListMethods, PyType};
+use pyo3::types::{PyList, PyListMethods, PyType};
 
 use super::gate::Held;
 use super::output::{Output, join};
 use super::source::Source;
-use crate::errors;
+use crate::errors::{Cancelled, DeadlineExceeded, DeviceError, InvalidError, TaskError};
 
 /// The CPU function's exception, and its items.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(super) enum Outcome {
     /// Every task has an output.
     All(ExecutionResult<Output>),
     /// Every task has an output or an error of its own.
-    Each(ExecutionResult<Result<Output, TaskError<Raised>>>),
+    Each(ExecutionResult<Result<Output, Failed<Raised>>>),
     /// There are no outputs.
     Failed(ExecuteError<Raised>),
 }
@@ -43,8 +43,8 @@ pub(super) struct Ended {
     pub(super) outcome: Outcome,
     /// The exceptions of the GPU's function.
     pub(super) raised: Vec<PyErr>,
-    /// Joins outputs that were returned jointly.
-    pub(super) join: Py<PyAny>,
+    /// Joins outputs that were returned jointly, if not as usual.
+    pub(super) join: Option<Py<PyAny>>,
     /// Converts outputs of both functions to one type.
     pub(super) one_type: Option<Py<PyAny>>,
     /// The function of a batch without items.
@@ -94,7 +94,7 @@ impl Ended {
                     None => join(
                         py,
                         outputs,
-                        self.join.bind(py),
+                        self.join.as_ref().map(|each| each.bind(py)),
                         self.one_type.as_ref().map(|each| each.bind(py)),
                     )?,
                 };
@@ -107,7 +107,7 @@ impl Ended {
                     match output {
                         Ok(output) => list.append(output.value())?,
                         Err(error) => {
-                            let error = task_error(py, list.len(), error)?;
+                            let error = task_error(py, list.len(), error);
                             list.append(error.into_value(py))?;
                         }
                     }
@@ -115,7 +115,7 @@ impl Ended {
                 (list.into_any(), result)
             }
             Outcome::Failed(error) => {
-                return Err(failed(py, error, self.raised, self.source.block)?);
+                return Err(failed(py, error, self.raised, &self.source));
             }
         };
         let made = PyExecutionResult {
@@ -146,9 +146,6 @@ impl PyExecutionResult {
         }
     }
 }
-
-/// The values of a result, its complete record, and its explanation.
-type Pickled<'py> = (Bound<'py, PyDict>, Bound<'py, PyAny>, String);
 
 #[pymethods]
 impl PyExecutionResult {
@@ -234,29 +231,6 @@ impl PyExecutionResult {
         Ok(data)
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Pickled<'py>)> {
-        let py = slf.py();
-        let values = PyDict::new(py);
-        for name in [
-            "outputs",
-            "errors",
-            "gil_held",
-            "workers",
-            "operation",
-            "tasks",
-            "strategy_used",
-            "execution_time",
-            "fallback_occurred",
-            "cpu_tasks",
-            "gpu_tasks",
-        ] {
-            values.set_item(name, slf.getattr(name)?)?;
-        }
-        let class = py.import("breakeven._run")?.getattr("_Unpickled")?;
-        let result = slf.get();
-        Ok((class, (values, result.to_dict(py)?, result.explain())))
-    }
-
     fn __repr__(&self) -> String {
         let (result, seconds) = (&self.result, self.execution_time());
         format!(
@@ -325,43 +299,48 @@ fn failed(
     py: Python<'_>,
     error: ExecuteError<Raised>,
     raised: Vec<PyErr>,
-    block: usize,
-) -> PyResult<PyErr> {
-    Ok(match error {
-        ExecuteError::Task { index, error } => task_error(py, index * block, error)?,
+    source: &Source,
+) -> PyErr {
+    let items = |tasks: usize| (tasks * source.block).min(source.len);
+    match error {
+        ExecuteError::Task { index, error } => task_error(py, items(index), error),
         ExecuteError::Device {
             error,
             fallen,
             tasks,
         } => {
             let message = format!(
-                "{}; the fallback policy does not let the CPU do {fallen} of {tasks} tasks",
-                error.message
+                "{}; the fallback policy does not let the CPU do {} of {} tasks",
+                error.message,
+                items(fallen),
+                items(tasks)
             );
-            let made = errors::device(py, error.kind.name(), &message)?;
+            let made = DeviceError::new_err((error.kind.name(), message));
             if let Some(cause) = raised.into_iter().next_back() {
                 made.set_cause(py, Some(cause));
             }
             made
         }
         ExecuteError::Stopped { why, done, tasks } => {
-            let (done, tasks) = (done * block, tasks * block);
-            errors::stopped(py, matches!(why, Stop::Deadline), done, tasks)?
+            let (done, tasks) = (items(done), items(tasks));
+            match why {
+                Stop::Deadline => DeadlineExceeded::new_err((done, tasks)),
+                _ => Cancelled::new_err((done, tasks)),
+            }
         }
-        ExecuteError::Invalid(error) => errors::invalid(py, &error.to_string())?,
-        other => errors::invalid(py, &other.to_string())?,
-    })
+        other => InvalidError::new_err(other.to_string()),
+    }
 }
 
 /// The exception of one task, or of several tasks done in one call, with the function's exception
 /// as the cause.
-fn task_error(py: Python<'_>, index: usize, error: TaskError<Raised>) -> PyResult<PyErr> {
+fn task_error(py: Python<'_>, index: usize, error: Failed<Raised>) -> PyErr {
     let message = error.to_string();
-    let TaskError::Failed(Raised { error, items }) = error else {
-        return errors::task(py, index, index + 1, &message);
+    let Failed::Failed(Raised { error, items }) = error else {
+        return TaskError::new_err((index, message));
     };
     if !error.is_instance_of::<PyException>(py) {
-        return Ok(error);
+        return error;
     }
     // One of several tasks that were sent to a process together.
     let place = error.value(py).getattr("__breakeven_place__");
@@ -369,7 +348,7 @@ fn task_error(py: Python<'_>, index: usize, error: TaskError<Raised>) -> PyResul
         Ok(place) => (items.start + place, items.start + place + 1),
         Err(_) => (items.start, items.end),
     };
-    let made = errors::task(py, first, end, &message)?;
+    let made = TaskError::new_err((first, message, end));
     made.set_cause(py, Some(error));
-    Ok(made)
+    made
 }

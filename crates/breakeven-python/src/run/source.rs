@@ -3,9 +3,10 @@
 
 use std::ops::Range;
 
+use numpy::PyUntypedArray;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyListMethods, PySlice, PyTuple, PyTupleMethods};
+use pyo3::types::{PyBytes, PyList, PyListMethods, PySlice, PyTuple};
 
 use super::Options;
 
@@ -30,8 +31,6 @@ pub(super) struct Source {
 }
 
 enum Kind {
-    List,
-    Tuple,
     /// Indexed by numbers and slices.
     Array,
     /// Rows, only by slices, of this object.
@@ -50,7 +49,7 @@ impl Source {
                 for item in items.try_iter()? {
                     list.append(item?)?;
                 }
-                (list.into_any(), Kind::List)
+                (list.into_any(), Kind::Array)
             }
         };
         if matches!(kind, Kind::Table(_)) && !batched {
@@ -95,12 +94,7 @@ impl Source {
 
     /// One item.
     pub(super) fn item<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyAny>> {
-        let items = self.items.bind(py);
-        match self.kind {
-            Kind::List => items.cast::<PyList>()?.get_item(index),
-            Kind::Tuple => items.cast::<PyTuple>()?.get_item(index),
-            Kind::Array | Kind::Table(_) | Kind::Numbered => items.get_item(index),
-        }
+        self.items.bind(py).get_item(index)
     }
 
     /// The items of those tasks; all of them as the original object.
@@ -119,14 +113,6 @@ impl Source {
             return Ok(items.clone());
         }
         match &self.kind {
-            Kind::List => {
-                let list = items.cast::<PyList>()?;
-                Ok(list.get_slice(range.start, range.end).into_any())
-            }
-            Kind::Tuple => {
-                let tuple = items.cast::<PyTuple>()?;
-                Ok(tuple.get_slice(range.start, range.end).into_any())
-            }
             Kind::Table(rows) => slice(rows.bind(py), range),
             Kind::Array | Kind::Numbered => slice(items, range),
         }
@@ -143,7 +129,8 @@ impl Source {
         if let Some(bytes) = bytes_of(items) {
             return Some(bytes.div_ceil(self.len.max(1)).saturating_mul(self.block));
         }
-        if !matches!(self.kind, Kind::List | Kind::Tuple) || self.len == 0 {
+        let is_list = items.is_instance_of::<PyList>() || items.is_instance_of::<PyTuple>();
+        if !is_list || self.len == 0 {
             return None;
         }
         let step = self.len.div_ceil(SAMPLE);
@@ -192,11 +179,12 @@ impl Kind {
     /// How to slice the object; None if it must become a list. Mappings are refused, and texts,
     /// whose letters are hardly meant as tasks.
     fn of(items: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
-        if items.is_instance_of::<PyList>() {
-            return Ok(Some(Self::List));
-        }
-        if items.is_instance_of::<PyTuple>() {
-            return Ok(Some(Self::Tuple));
+        // The usual ones, without the exceptions of attributes that they lack.
+        if items.is_instance_of::<PyList>()
+            || items.is_instance_of::<PyTuple>()
+            || items.cast::<PyUntypedArray>().is_ok()
+        {
+            return Ok(Some(Self::Array));
         }
         if items.hasattr("iloc")? {
             return Ok(Some(Self::Table(items.getattr("iloc")?.unbind())));

@@ -1,7 +1,9 @@
 //! Decides whether a function gets a batch in one call or in a slice per worker. A function of many
 //! items may have its own threads, hold the GIL, be compiled for each shape, or cost milliseconds
-//! per call, so nothing is assumed: a new function is called once, as its user would, and a split
-//! is measured after that.
+//! per call, so nothing is assumed: a new function is called once, as its user would, then both ways
+//! take turns until each has [`TRIES`] times. The first call of either way pays one-time costs, and
+//! another program may disturb any one, so a split must be fast usually to be preferred, a single call
+//! once.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
@@ -12,17 +14,14 @@ use crate::locked;
 /// A single call faster than this is not worth splitting.
 const WORTH: Duration = Duration::from_micros(500);
 
-/// Split batches before they count: in the first, workers pay one-time costs.
-const TRIES: usize = 2;
+/// Batches of each way before one is preferred, and the latest ones that count.
+const TRIES: usize = 3;
 
-/// A split must take less than this fraction of one call's time.
+/// The median split must take less than this fraction of the fastest single call's time.
 const GAIN: f64 = 0.9;
 
 /// Number of batches after which the slower variant is measured again.
 const AGAIN: u64 = 64;
-
-/// Latest times that are kept per variant; their minimum counts.
-const KEPT: usize = 3;
 
 /// Most functions and sizes that are kept.
 const MOST: usize = 4096;
@@ -51,8 +50,8 @@ pub(super) fn in_parts(operation: &str, items: usize) -> bool {
     all.entry(key(operation, items)).or_default().in_parts()
 }
 
-/// Adds the time of a batch, done in one call or split; returns the best known times of one call
-/// and of a split.
+/// Adds the time of a batch, done in one call or split; returns the fastest time of one call and the
+/// median of a split.
 pub(super) fn took(
     operation: &str,
     items: usize,
@@ -66,8 +65,8 @@ pub(super) fn took(
         false => &mut seen.one,
     };
     times.insert(0, time);
-    times.truncate(KEPT);
-    Some((*seen.one.iter().min()?, seen.parts.iter().min().copied()))
+    times.truncate(TRIES);
+    Some((*seen.one.iter().min()?, median(&seen.parts)))
 }
 
 /// Removes an operation, or all.
@@ -75,21 +74,23 @@ pub(super) fn forget(operation: Option<&str>) {
     locked(&SEEN).retain(|(name, _), _| operation.is_some_and(|operation| operation != name));
 }
 
+fn median(times: &[Duration]) -> Option<Duration> {
+    let mut sorted = times.to_vec();
+    sorted.sort_unstable();
+    sorted.get(times.len() / 2).copied()
+}
+
 impl Seen {
     fn in_parts(&mut self) -> bool {
         self.batches += 1;
-        let Some(one) = self.one.iter().min() else {
+        let Some(one) = self.one.iter().min().filter(|one| **one >= WORTH) else {
             return false;
         };
-        if *one < WORTH {
-            return false;
+        match median(&self.parts) {
+            Some(parts) if self.parts.len() >= TRIES => {
+                (parts < one.mul_f64(GAIN)) != self.batches.is_multiple_of(AGAIN)
+            }
+            _ => self.parts.len() < self.one.len(),
         }
-        let parts = self
-            .parts
-            .iter()
-            .min()
-            .filter(|_| self.parts.len() >= TRIES);
-        let gains = parts.is_none_or(|parts| *parts < one.mul_f64(GAIN));
-        gains != self.batches.is_multiple_of(AGAIN)
     }
 }

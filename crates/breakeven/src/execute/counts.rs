@@ -15,7 +15,7 @@ pub(super) struct Reported {
 }
 
 /// Most device errors kept with their text.
-const MOST_ERRORS: usize = 16;
+pub(super) const MOST_ERRORS: usize = 16;
 
 /// Counts of one batch.
 #[derive(Debug, Default)]

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use breakeven_profile::unit;
 
+use super::counts::MOST_ERRORS;
 use super::result::{ExecutionResult, Share};
+use crate::error::DeviceError;
 use crate::plan::{ExecutionStrategy, Resource};
 
 /// What ran where, why, predicted and actual, as text: see
@@ -33,6 +35,8 @@ impl<T> Explanation<'_, T> {
         for (name, share, pieces) in [("cpu", &result.cpu, "spans")].into_iter().chain(gpus) {
             if share.spans > 0 {
                 writeln!(f, "  {}", side(name, share, pieces))?;
+            } else if matches!(result.decision.strategy, ExecutionStrategy::Hybrid { .. }) {
+                writeln!(f, "  {name}: no tasks")?;
             }
         }
         Ok(())
@@ -85,12 +89,10 @@ impl<T> Explanation<'_, T> {
         match &result.gpus[..] {
             several @ [_, _, ..] => {
                 for gpu in several {
-                    gpu.errors
-                        .iter()
-                        .try_for_each(|error| writeln!(f, "{}: {error}", gpu.device))?;
+                    failed(f, &gpu.device, &gpu.errors)?;
                 }
             }
-            _ => (result.errors.iter()).try_for_each(|error| writeln!(f, "device: {error}"))?,
+            _ => failed(f, "device", &result.errors)?,
         }
         if result.fallback.tasks > 0 {
             let (tasks, part) = (result.fallback.tasks, unit::percent(result.fallback_part()));
@@ -116,6 +118,19 @@ impl<T> Explanation<'_, T> {
         }
         Ok(())
     }
+}
+
+/// The errors of a device, equal ones once.
+fn failed(f: &mut fmt::Formatter<'_>, name: &str, errors: &[DeviceError]) -> fmt::Result {
+    for equal in errors.chunk_by(|a, b| a == b) {
+        write!(f, "{name}: {}", equal[0])?;
+        match equal.len() {
+            1 => writeln!(f)?,
+            MOST_ERRORS => writeln!(f, " ({MOST_ERRORS} times or more)")?,
+            times => writeln!(f, " ({times} times)")?,
+        }
+    }
+    Ok(())
 }
 
 fn side(name: &str, share: &Share, pieces: &str) -> String {

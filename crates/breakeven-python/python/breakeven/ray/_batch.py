@@ -15,19 +15,17 @@ from .._errors import DeadlineExceeded, FallbackWarning, InvalidError
 from ._decider import Done, Failure, owned
 from ._nodes import Node, Process
 from ._result import ClusterResult, NodeLost
-from ._spans import Free, Span, latest
+from ._spans import Free, Span
 
 #: Seconds between two checks for new and dead nodes.
 _LOOK_FOR_NODES = 1.0
 #: Seconds without any usable node after which a message is logged.
 _NOBODY = 10.0
-#: Seconds between two copies of a process's recording: a process that dies loses no more.
-_RECORDED = 2.0
 #: Seconds that processes have to stop before they are killed.
 _STOP = 5.0
 #: Consecutive deaths of processes, without a finished span, after which a node is excluded.
 _CRASHES = 3
-#: Largest span of an array, bytes: each process has two of these.
+#: Largest span of an array, bytes.
 _BYTES = 256 << 20
 
 _log = logging.getLogger("breakeven.ray")
@@ -61,9 +59,8 @@ class Batch:
         #: By Ray's id; nodes that left stay for the result.
         self._nodes: dict[str, Node] = {}
         self._processes: list[Process] = []
-        #: Pending answers: the process, and the number of a span or the other request.
-        self._awaited: dict[Any, tuple[Process, Union[int, str]]] = {}
-        self._numbers = 0
+        #: Pending answers: the process, and what it was asked.
+        self._awaited: dict[Any, tuple[Process, str]] = {}
         self._began = self._worked = time.monotonic()
         self._looked = 0.0
         self._took = 0.0
@@ -76,7 +73,6 @@ class Batch:
         while self._done < len(self._tasks):
             self._look_for_nodes()
             self._hand_out()
-            self._take_back()
             for ref in self._ended(_run._LOOK):
                 self._take(ref)
             show(self._done)
@@ -129,34 +125,19 @@ class Batch:
             )
 
     def _hand_out(self) -> None:
-        """Gives every process with little work its next span, the fastest first."""
+        """Gives every idle process its next span, the fastest first."""
         now = time.monotonic()
         ready = [process for process in self._processes if process.ready]
-        ready.sort(key=lambda process: (len(process.spans), process.pace.wave(now)))
+        ready.sort(key=lambda process: process.pace.wave(now))
         for process in ready:
             others = [other.pace for other in ready if other is not process]
             tasks = process.pace.next(len(self._free), others, now, self._most)
             if tasks < 1:
                 continue
-            span = self._free.take(tasks)
-            self._numbers += 1
-            part = self._tasks[span.start : span.stop]
-            process.spans[self._numbers] = span
+            process.span = span = self._free.take(tasks)
             process.pace.give(len(span), now)
-            self._awaited[process.actor.do.remote(self._numbers, part)] = process, self._numbers
-
-    def _take_back(self) -> None:
-        """If a process is idle and no task is free, spans that wait behind another one are
-        reclaimed."""
-        if self._free or any(process.asked_back for process in self._processes):
-            return
-        ready = [process for process in self._processes if process.ready]
-        pace = latest([process.pace for process in ready], time.monotonic())
-        for process in ready:
-            if process.pace is pace:
-                process.asked_back = max(process.spans)
-                ref = process.control("take_back", process.asked_back)
-                self._awaited[ref] = process, "take back"
+            part = self._tasks[span.start : span.stop]
+            self._awaited[process.actor.do.remote(part)] = process, "do"
 
     def _ended(self, seconds: float) -> list[Any]:
         """The pending answers that have arrived; waits for the first."""
@@ -181,22 +162,15 @@ class Batch:
             return
         if what == "ready":
             process.ready = True
-        elif what == "recorded":
-            process.recorded(reply)
-        elif what == "take back":
-            if reply:
-                process.pace.queue.pop(list(process.spans).index(process.asked_back))
-                self._free.give_back(process.spans.pop(process.asked_back))
-            process.asked_back = 0
-        elif what in process.spans:
-            self._took_span(process, process.spans.pop(what), reply)
+        elif process.span is not None:
+            span, process.span = process.span, None
+            self._took_span(process, span, reply)
 
     def _took_span(self, process: Process, span: Span, reply: Union[Done, Failure]) -> None:
         node, share = process.node, process.node.share
         if isinstance(reply, Failure):
             raise reply.raised(span.start, node.name)
-        now = time.monotonic()
-        process.pace.done(len(span), reply.seconds, now)
+        process.pace.done(reply.seconds)
         node.crashes = 0
         outputs, record = owned(reply.outputs), reply.record
         if self._options["return_exceptions"]:
@@ -214,9 +188,6 @@ class Batch:
         share.fallback_tasks += record["fallback"]["tasks"]
         share.busy += reply.seconds
         share.explanation = reply.explanation
-        if now - process.recorded_at > _RECORDED:
-            process.recorded_at = now
-            self._awaited[process.control("recorded")] = process, "recorded"
 
     def _lost(self, process: Process, why: str) -> None:
         """A process died, perhaps with its node: its spans must be repeated."""
@@ -230,7 +201,8 @@ class Batch:
         node.crashes += 1
         if node.crashes >= _CRASHES and not node.share.left_out:
             node.share.left_out = why
-        for span in process.spans.values():
+        if process.span is not None:
+            span = process.span
             node.share.lost += 1
             if span.losses >= self._retries:
                 raise NodeLost(
@@ -258,7 +230,7 @@ class Batch:
 
     def stop(self) -> None:
         """Stops everything."""
-        working = [process for process in self._processes if process.spans]
+        working = [process for process in self._processes if process.span]
         try:
             for process in working:
                 process.control("stop")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-import threading
 import time
 import traceback
 from dataclasses import dataclass
@@ -122,9 +121,6 @@ class Decider:
         self._gpu = gpu
         self._options = options
         self._cores = cores
-        self._lock = threading.Lock()
-        self._begun: set[int] = set()
-        self._taken_back: set[int] = set()
         self._stopped = False
         # The process may have done something else before.
         get_profiler(is_recording()).reset()
@@ -132,12 +128,8 @@ class Decider:
     def ready(self) -> bool:
         return True
 
-    def do(self, number: int, tasks: Any) -> Done | Failure | None:
-        """Does a span; None if it was reclaimed."""
-        with self._lock:
-            if number in self._taken_back:
-                return None
-            self._begun.add(number)
+    def do(self, tasks: Any) -> Done | Failure:
+        """Does a span."""
         began = time.perf_counter()
         try:
             result = self._run(tasks)
@@ -161,14 +153,6 @@ class Decider:
     def _look(self, done: int, tasks: int) -> None:
         if self._stopped:
             raise Cancelled(done, tasks)
-
-    def take_back(self, number: int) -> bool:
-        """True if the span had not begun: then it never will."""
-        with self._lock:
-            if number in self._begun:
-                return False
-            self._taken_back.add(number)
-            return True
 
     def stop(self) -> None:
         """Stops after the running tasks."""

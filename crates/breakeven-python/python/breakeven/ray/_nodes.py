@@ -77,11 +77,8 @@ class Process:
     #: Its index in the profiles of its node.
     place: int
     ready: bool = False
-    #: Its pending spans, by number.
-    spans: dict[int, Span] = field(default_factory=dict)
-    #: The span that it was asked to return, 0 for none.
-    asked_back: int = 0
-    recorded_at: float = 0.0
+    #: Its running span.
+    span: Optional[Span] = None
 
     def control(self, method: str, *arguments: Any) -> Any:
         """Calls it in parallel to the running span; returns a reference for ``ray.get``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Optional
 
 import ray
@@ -20,19 +20,11 @@ IDLE = 10.0
 class Told:
     """A worker's report so far."""
 
-    node: str
-    cores: int
-    has_gpu: bool = False
-    batches: int = 0
-    rows: int = 0
-    gpu_rows: int = 0
-    fallback_rows: int = 0
-    #: Seconds of its batches, in total.
-    busy: float = 0.0
+    #: What it did; tasks are rows.
+    share: NodeShare
     #: Clock times, seconds: begin of its first batch and end of its last.
     began: float = 0.0
     ended: float = 0.0
-    explanation: str = ""
     #: The latest batch, as in :meth:`breakeven.ExecutionResult.to_dict`, and the first at which a
     #: GPU failed.
     latest: Optional[dict[str, Any]] = None
@@ -150,21 +142,15 @@ class Report:
         profiles: dict[str, list[dict[str, Any]]] = {}
         all = self._told.get(dataset, {}).values()
         for told in all:
-            if told.node not in names:
-                address = _there(told.node)["NodeManagerAddress"]
-                name = address if address not in nodes else f"{address}-{told.node[:8]}"
-                names[told.node], profiles[name] = name, []
-                nodes[name] = NodeShare(told.node, address, 0, told.cores, told.has_gpu)
-            name = names[told.node]
-            share = nodes[name]
-            share.deciders += 1
-            share.batches += told.batches
-            share.tasks += told.rows
-            share.gpu_tasks += told.gpu_rows
-            share.cpu_tasks += told.rows - told.gpu_rows
-            share.fallback_tasks += told.fallback_rows
-            share.busy += told.busy
-            share.explanation = told.explanation
+            node = told.share.node
+            if node in names:
+                name = names[node]
+                nodes[name] += told.share
+            else:
+                address = _there(node)["NodeManagerAddress"]
+                name = address if address not in nodes else f"{address}-{node[:8]}"
+                names[node], profiles[name] = name, []
+                nodes[name] = replace(told.share, address=address)
             for record in (told.failed, told.latest):
                 if record is not None:
                     batches.append({"node": name, **record})
@@ -172,7 +158,7 @@ class Report:
                 told.profile.setdefault("environment", {})["host"] = name
                 profiles[name].append(told.profile)
         time = max((t.ended for t in all), default=0.0) - min((t.began for t in all), default=0.0)
-        rows = sum(told.rows for told in all)
+        rows = sum(told.share.tasks for told in all)
         return ClusterResult(None, operation, rows, time, nodes, batches, profiles)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Optional
 
 from .._errors import BreakevenError
@@ -46,6 +46,12 @@ class NodeShare:
     left_out: Optional[str] = None
     #: The reason of its last decision, as text.
     explanation: str = field(default="", repr=False)
+
+    def __add__(self, more: NodeShare) -> NodeShare:
+        """With the share of another process of this node."""
+        names = "deciders", "batches", "tasks", "cpu_tasks", "gpu_tasks", "fallback_tasks", "busy"
+        sums = {name: getattr(self, name) + getattr(more, name) for name in names}
+        return replace(self, **sums, explanation=more.explanation)
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Optional, Sequence
 
 #: Target duration of a span, seconds: long compared with a call of an actor (1 to 2 ms), and short
@@ -55,28 +55,25 @@ class Free:
 
 @dataclass
 class Pace:
-    """The rate of a process, and its pending spans."""
+    """The rate of a process, and its running span."""
 
     #: Concurrent tasks.
     cores: int
     #: Tasks per second, once measured.
     rate: Optional[float] = None
-    #: Sizes of pending spans, oldest first.
-    queue: list[int] = field(default_factory=list)
-    #: When it began with the oldest span.
+    #: Tasks of the running span, 0 if there is none.
+    tasks: int = 0
+    #: When it began.
     since: float = 0.0
     _largest: int = 0
 
     def give(self, tasks: int, now: float) -> None:
         """A span is assigned."""
-        if not self.queue:
-            self.since = now
-        self.queue.append(tasks)
+        self.tasks, self.since = tasks, now
 
-    def done(self, tasks: int, seconds: float, now: float) -> None:
-        """The oldest span is done."""
-        self.queue.pop(0)
-        self.since = now
+    def done(self, seconds: float) -> None:
+        """The span is done."""
+        tasks, self.tasks = self.tasks, 0
         rate = tasks / max(seconds, 1e-6)
         # A few tasks say little about many; otherwise the last span counts for half.
         if self.rate is None or tasks > 4 * self._largest:
@@ -85,47 +82,35 @@ class Pace:
             self.rate = (self.rate + rate) / 2
         self._largest = max(self._largest, tasks)
 
-    def forget(self) -> None:
-        """Its spans go to another process."""
-        self.queue.clear()
-
     def now(self, now: float) -> float:
-        """Tasks per second; fewer if a span is late."""
-        rate = self.rate or 0.0
-        took = now - self.since
-        return min(rate, self.queue[0] / took) if self.queue and took > 0 else rate
+        """Tasks per second, fewer if the span is late."""
+        late = self.tasks / max(now - self.since, 1e-9) if self.tasks else math.inf
+        return max(min(self.rate or 0.0, late), 1e-9)
 
     def wave(self, now: float) -> float:
         """Seconds of one task on one core."""
-        return self.cores / max(self.now(now), 1e-9)
+        return self.cores / self.now(now)
 
     def left(self, now: float) -> float:
         """Seconds until it is idle."""
-        if not self.queue:
-            return 0.0
-        return max(sum(self.queue) / max(self.now(now), 1e-9) - (now - self.since), 0.0)
+        return max(self.tasks / self.now(now) - (now - self.since), 0.0) if self.tasks else 0.0
 
     def next(self, free: int, others: Sequence[Pace], now: float, most: int) -> int:
         """How many of the ``free`` tasks it gets now: at most ``most``, and none if the other
         processes would finish them sooner."""
-        if len(self.queue) > 1 or not free:
+        if self.tasks or not free:
             return 0
         if self.rate is None:
             fair = math.ceil(free / (1 + len(others)))
-            return 0 if self.queue else min(_FIRST * self.cores, fair, most)
+            return min(_FIRST * self.cores, fair, most)
         measured = [other for other in others if other.rate is not None]
         rate = self.now(now)
         total = rate + sum(other.now(now) for other in measured)
-        remaining = free / max(total, 1e-9)
-        # A span that waits behind another hides the latency of the network; near the end it would
-        # only wait.
-        if self.queue and remaining < _TARGET:
-            return 0
-        if not self.queue and self.wave(now) > _done_by(free, measured, now):
+        if self.wave(now) > _done_by(free, measured, now):
             return 0
         longest = max(_TARGET, _WAVES * self.wave(now))
-        tasks = math.ceil(rate * max(min(longest, remaining / 2), _LEAST))
-        tasks = max(tasks, min(self.cores, math.ceil(free * rate / max(total, 1e-9))))
+        tasks = math.ceil(rate * max(min(longest, free / total / 2), _LEAST))
+        tasks = max(tasks, min(self.cores, math.ceil(free * rate / total)))
         if tasks > self.cores:
             tasks -= tasks % self.cores
         return min(tasks, _GROWTH * self._largest, most, free)
@@ -136,13 +121,5 @@ def _done_by(free: int, others: Sequence[Pace], now: float) -> float:
     if not others:
         return math.inf
     soonest = min(other.left(now) + other.wave(now) for other in others)
-    tasks = free + sum(sum(other.queue) for other in others)
-    return max(soonest, tasks / max(sum(other.now(now) for other in others), 1e-9))
-
-
-def latest(paces: Sequence[Pace], now: float) -> Optional[Pace]:
-    """If no task is free and a process is idle: which process should return a waiting span."""
-    if all(pace.queue for pace in paces):
-        return None
-    late = [pace for pace in paces if len(pace.queue) > 1]
-    return max(late, key=lambda pace: pace.left(now), default=None)
+    tasks = free + sum(other.tasks for other in others)
+    return max(soonest, tasks / sum(other.now(now) for other in others))

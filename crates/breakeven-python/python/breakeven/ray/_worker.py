@@ -16,6 +16,7 @@ from .._breakeven import profile
 from .._errors import DeviceError, TaskError
 from ._decider import recording
 from ._report import IDLE, Told
+from ._result import NodeShare
 
 #: Seconds between two reports of a worker.
 TELL = 0.2
@@ -123,7 +124,7 @@ class Worker:
         self._number, self._lost = 0, -1
         self._turn = int(self._process[:8], 16)
         node = ray.get_runtime_context().get_node_id()
-        self._told = Told(node, self._cores, began=time.time())
+        self._told = Told(NodeShare(node, "", 1, self._cores), began=time.time())
         self._lock = threading.Lock()
         self._tells = threading.Lock()
         self._teller: Optional[threading.Timer] = None
@@ -136,12 +137,12 @@ class Worker:
         if not config.has_gpu:
             return
         try:
-            asked = self._report.gpus.remote(self._told.node, config.gpu_resource, self._lost)
+            asked = self._report.gpus.remote(self._told.share.node, config.gpu_resource, self._lost)
             self._number, self._gpus = ray.get(asked)
         except RayError:
             # The program ends; this batch may continue.
             self._gpus = []
-        self._told.has_gpu = bool(self._gpus)
+        self._told.share.gpu = bool(self._gpus)
         self._ready = [gpu.ready.remote() for gpu in self._gpus]
         if self._ready and config.options.get("strategy", "auto") != "auto":
             # The end was requested.
@@ -204,16 +205,18 @@ class Worker:
         """Counts a batch; it is reported later."""
         now = time.time()
         with self._lock:
-            told = self._told
-            told.batches += 1
-            told.rows += rows
-            told.busy += seconds
-            told.ended = now
+            share = self._told.share
+            on_gpu = 0 if result is None else round(rows * result.gpu_tasks / pieces)
+            share.batches += 1
+            share.tasks += rows
+            share.gpu_tasks += on_gpu
+            share.cpu_tasks += rows - on_gpu
+            share.busy += seconds
+            self._told.ended = now
             if result is None:
-                told.explanation = f"{rows} rows in {seconds * 1e3:.3g} ms: one core and no GPU"
+                share.explanation = f"{rows} rows in {seconds * 1e3:.3g} ms: one core and no GPU"
             else:
-                told.gpu_rows += round(rows * result.gpu_tasks / pieces)
-                self._describe(told, result, rows / pieces, now)
+                self._describe(self._told, result, rows / pieces, now)
             if self._teller is None:
                 # Reported within the batch's task, and so before Ray has the batch.
                 self._report.expect.remote(self._config.id, self._process)
@@ -224,11 +227,11 @@ class Worker:
         if now - self._described < TELL and not result.fallback_occurred:
             return
         self._described = now
-        told.latest, told.explanation = result.to_dict(), result.explain()
+        told.latest, told.share.explanation = result.to_dict(), result.explain()
         if result.fallback_occurred:
             # The first error has the cause; during the quarantine later ones only refer to it.
             told.failed = told.failed or told.latest
-            told.fallback_rows += round(rows * told.latest["fallback"]["tasks"])
+            told.share.fallback_tasks += round(rows * told.latest["fallback"]["tasks"])
 
     def _will_tell(self, seconds: float) -> None:
         self._teller = threading.Timer(seconds, self._tell)
@@ -251,5 +254,6 @@ class Worker:
     def _send(self, profile: Optional[dict[str, Any]] = None, follows: bool = False) -> None:
         with self._lock:
             follows = follows or self._teller is not None
-            told = replace(self._told, profile=profile, follows=follows)
+            share = replace(self._told.share)
+            told = replace(self._told, share=share, profile=profile, follows=follows)
         self._report.add.remote(self._config.id, self._process, told)
