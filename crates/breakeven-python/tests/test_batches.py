@@ -430,3 +430,8 @@ def test_an_explanation_says_an_error_once_and_what_each_side_did():
     assert result.explain().count("too many") == 1 and "times" in result.explain()
     ten = be.run(range(10), int, list, strategy="hybrid:99/1", device="ten")
     assert "cpu: no tasks" in ten.explain() and "ten: 10 tasks" in ten.explain()
+
+
+def test_more_tasks_than_a_batch_can_have_are_refused() -> None:
+    with pytest.raises(be.InvalidError, match="is the most"):
+        be.run(range(2**61), str)

@@ -228,8 +228,8 @@ async def run_async(
     try:
         with _shown(options.get("progress", False), asked["operation"], job.tasks) as show:
             while not job.wait(0.0):
-                # The end is noticed a twentieth of the time late.
-                await asyncio.sleep(min((time.monotonic() - began) / 20, _LOOK))
+                # The end is noticed at most a fiftieth of the time late.
+                await asyncio.sleep(min((time.monotonic() - began) / 50, _LOOK))
                 show(job.done)
             show(job.done)
     except BaseException:

@@ -24,6 +24,7 @@ pub(super) struct Shared {
 struct State {
     outcome: Option<Ended>,
     has_ended: bool,
+    is_lost: bool,
     /// Threads wait, or did: waking nobody is a system call.
     is_awaited: bool,
 }
@@ -38,10 +39,14 @@ impl Shared {
         })
     }
 
-    /// The batch has ended.
-    pub(super) fn end(&self, outcome: Ended) {
+    /// The batch has ended; without an outcome if it was lost to a panic.
+    pub(super) fn end(&self, outcome: Option<Ended>) {
         let mut state = self.state();
-        state.outcome = Some(outcome);
+        if state.has_ended {
+            return;
+        }
+        state.is_lost = outcome.is_none();
+        state.outcome = outcome;
         state.has_ended = true;
         if state.is_awaited {
             self.changed.notify_all();
@@ -92,9 +97,15 @@ impl Job {
 
     /// The result, once; raises the error.
     fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let outcome = self.shared.state().outcome.take();
+        let (outcome, is_lost) = {
+            let mut state = self.shared.state();
+            (state.outcome.take(), state.is_lost)
+        };
         match outcome {
             Some(ended) => ended.into_python(py),
+            None if is_lost => Err(pyo3::exceptions::PyRuntimeError::new_err(
+                "the batch ended in a defect of breakeven, which stderr has: please report it",
+            )),
             None => Err(pyo3::exceptions::PyRuntimeError::new_err(
                 "the batch has not ended, or its result was taken already",
             )),

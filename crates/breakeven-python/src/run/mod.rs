@@ -269,8 +269,18 @@ pub(crate) fn forget(operation: Option<&str>, path: Option<PathBuf>) {
     }
 }
 
+/// Ends a batch that a panic keeps from ending, so that nobody waits for ever.
+struct Ends(Arc<Shared>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.end(None);
+    }
+}
+
 impl Run {
     fn run<C: CpuExecutor + Clone>(self, cpu: &C) {
+        let _ends = Ends(Arc::clone(&self.shared));
         let cpu = Arc::new(cpu.clone());
         let mut outcome = match &self.gpu {
             Some(gpu) => self.checked(StrategyManager::new(cpu, Arc::clone(gpu))),
@@ -311,7 +321,7 @@ impl Run {
                 without_lock: self.without_lock,
             },
         };
-        self.shared.end(ended);
+        self.shared.end(Some(ended));
     }
 
     /// Counts items, if a task has several of them.

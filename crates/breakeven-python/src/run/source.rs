@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyListMethods, PySlice, PyTuple};
 
 use super::Options;
+use crate::errors::InvalidError;
 
 /// Most tasks of a batch: above it, items are grouped into blocks, so that the state per task stays
 /// small compared with the items.
@@ -59,8 +60,15 @@ impl Source {
                  the rows as a list",
             ));
         }
+        let len = items.len()?;
+        if !batched && len > u32::MAX as usize {
+            return Err(InvalidError::new_err(format!(
+                "{len} tasks in one batch: {} is the most; give parts of them",
+                u32::MAX
+            )));
+        }
         Ok(Self {
-            len: items.len()?,
+            len,
             items: items.unbind(),
             kind,
             block: 1,
