@@ -44,9 +44,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for row in overview(&profile, &Limits::default()).rows {
         let summary = row.summary.ok_or("an operation without samples")?;
         println!(
-            "{} on {}: median {}, p95 {}, {} calls, {}",
-            row.operation,
-            row.device,
+            "{}: median {}, p95 {}, {} calls, {}",
+            row.key,
             unit::time(summary.median),
             unit::time(summary.p95),
             summary.count,

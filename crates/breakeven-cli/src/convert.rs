@@ -12,7 +12,7 @@ use breakeven_profile::profile::Profile;
 use clap::{Args, ValueEnum};
 
 use crate::exit::Ending;
-use crate::input::{Input, distinct, with_flags};
+use crate::input::{Input, distinct};
 use crate::print::unless_closed;
 use crate::show::{self, Report};
 use crate::values::Format;
@@ -125,8 +125,7 @@ fn list(out: &mut dyn Write) -> Result<()> {
     let width = Read::all().map(|format| format.name().len()).max();
     let width = width.unwrap_or_default();
     for format in Read::all() {
-        let about = with_flags(format.about());
-        writeln!(out, "{:width$}  {about}", format.name())?;
+        writeln!(out, "{:width$}  {}", format.name(), format.about())?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use anyhow::{Context, Error, Result, bail};
 use breakeven_import::{Columns, Entry, Format, Imported, Options};
 use breakeven_judge::Limits;
 use breakeven_judge::page::clean;
+use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::Profile;
 use clap::Args;
 
@@ -60,11 +61,15 @@ fn format(text: &str) -> Result<Format, String> {
     })
 }
 
-/// A library's error on a file, with the flags that give the missing information.
-pub(crate) fn with_flags(text: &str) -> String {
-    text.replace("name the columns", "name the columns (--columns)")
-        .replace("name the format", "name the format (--from)")
-        .replace("give the unit", "give the unit (--unit)")
+/// A library's error on a file, with the flag that gives the missing information.
+fn with_flag(error: FileError) -> Error {
+    let flag = match error.kind() {
+        FileErrorKind::Columns => "--columns",
+        FileErrorKind::Format => "--from",
+        FileErrorKind::Unit => "--unit",
+        _ => return error.into(),
+    };
+    Error::msg(format!("{error} ({flag})"))
 }
 
 /// Reads profiles, and prints warnings about them.
@@ -84,8 +89,7 @@ impl<'a> Input<'a> {
     }
 
     fn imported(&mut self, path: &Path) -> Result<Imported> {
-        let imported = breakeven_import::read(path, &self.options)
-            .map_err(|error| Error::msg(with_flags(&error.to_string())))?;
+        let imported = breakeven_import::read(path, &self.options).map_err(with_flag)?;
         for note in &imported.notes {
             let text = format!("note: {}: {note}", path.display());
             // The reader of stderr may be gone.

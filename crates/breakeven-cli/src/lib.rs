@@ -42,6 +42,7 @@ use std::io::Write;
 
 use anyhow::{Error, Result};
 use breakeven_judge::page::clean;
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Command};
 use exit::{Ending, Exit, Interrupted};
@@ -80,16 +81,21 @@ fn help(error: Error, out: &mut dyn Write) -> Result<Ending> {
     }
 }
 
-#[cfg(feature = "engine")]
-fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli> {
-    Ok(Cli::try_parse_from(args)?)
-}
-
-#[cfg(not(feature = "engine"))]
 fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli> {
     let args: Vec<OsString> = args.into_iter().collect();
+    #[cfg(not(feature = "engine"))]
     left_out::check(&args)?;
-    Ok(Cli::try_parse_from(args)?)
+    Ok(Cli::try_parse_from(args).map_err(with_suggestion)?)
+}
+
+/// Suggests the command for names whose letters are not like its own.
+fn with_suggestion(mut error: clap::Error) -> clap::Error {
+    let unknown = error.get(ContextKind::InvalidSubcommand);
+    if matches!(unknown, Some(ContextValue::String(name)) if name == "import" || name == "export") {
+        let convert = ContextValue::Strings(vec!["convert".to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, convert);
+    }
+    error
 }
 
 fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {

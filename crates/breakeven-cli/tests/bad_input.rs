@@ -103,7 +103,10 @@ fn empty() {
 #[test]
 fn another_format() {
     assert_snapshot!(refused("{\"traceEvents\": []}"), @"error: [dir]/p.json: the trace holds no times; look whether anything ran while it was taken");
-    assert_snapshot!(refused("cpu;conv2d 812000\n"), @"error: [dir]/p.json: the counts of collapsed stacks have no unit; give the unit (--unit): ns for those of breakeven convert, else us or ms, or the rate of the samples, as in 99hz");
+    assert_snapshot!(refused("cpu;conv2d 812000\n"), @"error: [dir]/p.json: the counts of collapsed stacks have no unit; give the unit: ns for those of breakeven convert, else us or ms, or the rate of the samples, as in 99hz (--unit)");
+    let counts = r#"{"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [{"name": "f"}]},
+        "profiles": [{"type": "sampled", "name": "t", "unit": "none", "startValue": 0, "endValue": 1, "samples": [[0]], "weights": [1]}]}"#;
+    assert_snapshot!(refused(counts), @"error: [dir]/p.json: the file holds no samples; 1 profile(s) left out: their times cannot be read; the first is number 1: its unit is none, so its weights are counts of samples; give the unit: the rate of the samples, as in 100hz (--unit)");
     assert_snapshot!(refused("[]"), @"error: [dir]/p.json: not a breakeven profile: it is no JSON object, and a profile is one");
     assert_snapshot!(refused(b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xab\x56"), @"error: [dir]/p.json:1:1: the file ends early; its writer was stopped or the copy is incomplete: copy or measure again");
 }

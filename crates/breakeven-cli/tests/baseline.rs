@@ -74,6 +74,37 @@ fn what_is_no_baseline() {
 }
 
 #[test]
+fn what_failed_is_refused_before_anything_is_printed() {
+    let directory = directory();
+    write(directory.path(), "one.json", &[steady("f", 1e6)]);
+    within(&directory, "compare baseline.json one.json --accept").quietly(0);
+    let failed = steady("f", 1e6).replacen(
+        '{',
+        "{\"failure\": {\"kind\": \"crash\", \"message\": \"signal 11\"}, ",
+        1,
+    );
+    write(directory.path(), "failed.json", &[failed]);
+    let said = within(&directory, "compare baseline.json failed.json --accept").refusal();
+    assert_snapshot!(said, @"error: f on cpu failed: crash: signal 11; a baseline needs it measured");
+}
+
+#[test]
+fn a_baseline_of_fewer_runs_is_warned_of() {
+    let directory = directory();
+    write(directory.path(), "one.json", &[steady("f", 1e6)]);
+    within(
+        &directory,
+        "compare --baseline baseline.json --current one.json --accept",
+    )
+    .quietly(0);
+    let few = "{\"name\": \"f\", \"samples_ns\": [1000000, 1000100, 1000050]}".to_owned();
+    write(directory.path(), "few.json", &[few]);
+    let ended = within(&directory, "compare baseline.json few.json --accept");
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert_snapshot!(ended.stderr, @"warning: baseline.json: its 5 runs are replaced by 1: a comparison with fewer runs finds fewer changes; measure as many");
+}
+
+#[test]
 fn wrong_use() {
     let directory = directory();
     write(directory.path(), "one.json", &[steady("f", 1e6)]);

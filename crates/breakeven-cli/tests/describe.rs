@@ -68,3 +68,11 @@ fn a_folder_that_cannot_be_made_is_named() {
     );
     assert_eq!(line("completions no-such-shell").run().code, Some(2));
 }
+
+#[test]
+fn the_command_that_imports_is_suggested() {
+    for name in ["import", "export"] {
+        let said = line(&format!("{name} x.json")).run().refusal();
+        assert!(said.contains("'convert'"), "{said}");
+    }
+}

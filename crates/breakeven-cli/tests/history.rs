@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use insta::assert_snapshot;
 use tempfile::TempDir;
 
-use crate::command::directory;
+use crate::command::{directory, skipped};
 use crate::compare::{steady, within, write};
 
 /// A history of forty commits: `decode` takes 8 ms and from commit 25 on 9 ms, `encode` 3 ms
@@ -224,6 +225,38 @@ fn entries_of_detached_checkouts_are_not_mixed_with_those_of_a_branch() {
     );
     let page = fs::read_to_string(directory.path().join("report.html")).unwrap();
     assert!(page.contains("c039") && !page.contains("c036"));
+}
+
+#[test]
+fn a_commit_that_is_not_on_the_branch_gets_none() {
+    let directory = directory();
+    let git = |line: &str| {
+        let git = Command::new("git")
+            .args(line.split(' '))
+            .current_dir(&directory)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .output();
+        git.is_ok_and(|ran| ran.status.success())
+    };
+    if !git("init -q -b main") {
+        return skipped("there is no git");
+    }
+    let commit = "-c user.name=a -c user.email=a@b commit -q --allow-empty -m a";
+    assert!(git(commit));
+    // Its revision is 4f2a91c.
+    write(directory.path(), "new.json", &[steady("f", 1e6)]);
+    let run = |line: &str| {
+        let added = within(&directory, line);
+        assert_eq!(added.code, Some(0), "{added:#?}");
+        let entries = within(&directory, "history list --format json").json();
+        let last = entries.as_array().unwrap().last().unwrap();
+        (added.stderr, last["branch"].clone())
+    };
+    let (said, branch) = run("history add new.json");
+    assert!(branch.is_null(), "{branch}");
+    assert_snapshot!(said, @"note: new.json: its commit 4f2a91c is not on main, which is checked out: it gets no branch; --branch names one");
+    let (said, branch) = run("history add new.json --at HEAD");
+    assert_eq!((&*said, branch.as_str()), ("", Some("main")));
 }
 
 #[test]

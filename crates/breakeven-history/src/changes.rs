@@ -52,7 +52,7 @@ pub enum ChangeState {
     /// Only the newest one or two values are slower, by at least the alert factor: an alert.
     Newest,
     /// A regression that a later change reversed, at the point with that index.
-    Recovered(usize),
+    Recovered(#[serde(skip)] usize),
     /// A regression that somebody accepted.
     Accepted,
     /// An improvement.

@@ -45,27 +45,25 @@ pub struct Entry {
 /// An operation that failed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Failed {
-    /// What failed.
+    /// The operation.
     #[serde(flatten)]
-    pub operation: OperationKey,
+    pub key: OperationKey,
     /// The entry.
     pub entry: Entry,
     /// Why it failed.
     pub failure: Failure,
 }
 
-/// An operation's values on one machine, in the order of the commits.
+/// An operation's values on one machine, in the order of the commits. Serialised without values.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Series {
-    /// The operation's name.
-    pub operation: String,
-    /// The device.
-    pub device: String,
-    /// Elements in one call's input.
-    pub size: Option<u64>,
+    /// The operation.
+    #[serde(flatten)]
+    pub key: OperationKey,
     /// The machine in words.
     pub machine: String,
     /// The values.
+    #[serde(skip)]
     pub points: Vec<Point>,
 }
 
@@ -98,17 +96,6 @@ impl Loaded {
     /// The entry of a point.
     pub fn entry(&self, point: &Point) -> &Entry {
         &self.entries[point.entry]
-    }
-}
-
-impl Series {
-    /// What identifies an operation.
-    pub fn key(&self) -> OperationKey {
-        OperationKey {
-            name: self.operation.clone(),
-            device: self.device.clone(),
-            size: self.size,
-        }
     }
 }
 
@@ -206,7 +193,7 @@ impl History {
         read().map_err(|error| self.told(&error))?;
         let mut series: Vec<Series> = series.into_values().collect();
         series.retain(|series| !series.points.is_empty());
-        series.sort_by(|one, other| (one.key(), &one.machine).cmp(&(other.key(), &other.machine)));
+        series.sort_by(|one, other| (&one.key, &one.machine).cmp(&(&other.key, &other.machine)));
         for series in &mut series {
             series.points.sort_by_key(|point| point.entry);
             let times = series
@@ -214,7 +201,7 @@ impl History {
                 .iter()
                 .flat_map(|point| [point.value_ns, point.low_ns]);
             if times.clone().any(|ns| !(ns.is_finite() && ns > 0.0)) {
-                let key = series.key();
+                let key = &series.key;
                 return Err(self.damaged(format!("a value of {key} is not a time")));
             }
         }
@@ -231,9 +218,11 @@ impl History {
             let rows = series.query_map([], |row| {
                 let size: Option<i64> = row.get(3)?;
                 let series = Series {
-                    operation: row.get(1)?,
-                    device: row.get(2)?,
-                    size: size.map(i64::cast_unsigned),
+                    key: OperationKey {
+                        name: row.get(1)?,
+                        device: row.get(2)?,
+                        size: size.map(i64::cast_unsigned),
+                    },
                     machine: row.get(4)?,
                     points: Vec::new(),
                 };
@@ -278,7 +267,7 @@ impl History {
             for operation in self.profile(entry.id)?.operations {
                 let (key, entry) = (operation.key(), entry.clone());
                 failed.extend(operation.failure.map(|failure| Failed {
-                    operation: key,
+                    key,
                     entry,
                     failure,
                 }));

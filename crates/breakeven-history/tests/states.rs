@@ -4,6 +4,7 @@ use breakeven_history::{
     Branches, Change, ChangeState, Direction, Entry, History, Loaded, Point, Sensitivity, Series,
     changes,
 };
+use breakeven_profile::profile::Operation;
 
 use crate::support::{add_levels, place};
 
@@ -160,9 +161,7 @@ fn noise_alone_rarely_makes_the_newest_value_an_alert() {
     for values in [4, 10, 30, 100] {
         let nights = (0..100).filter(|_| {
             let series = |_| Series {
-                operation: "f".to_owned(),
-                device: "cpu".to_owned(),
-                size: None,
+                key: Operation::new("f", "cpu").key(),
                 machine: "unknown machine".to_owned(),
                 points: (0..values)
                     .map(|entry| {

@@ -79,7 +79,7 @@ impl Folded {
             .collect();
         let sums = self.sums(&of_frame);
         self.add_up();
-        let name = |frame: u32| &*operations.get(of_frame[frame as usize]).told.name;
+        let name = |frame: u32| &*operations.get(of_frame[frame as usize]).operation.name;
         let stacks = self.paths.stacks(name, notes);
         for (operation, sum) in sums {
             let operation = operations.get_mut(operation);
@@ -92,8 +92,8 @@ impl Folded {
         }
         let operations = operations.ranked(notes);
         if operations.is_empty() {
-            let told = "the file holds no samples; look whether the program ran long enough";
-            return Err(notes.nothing(told));
+            let message = "the file holds no samples; look whether the program ran long enough";
+            return Err(notes.nothing(message));
         }
         Ok(Profile {
             operations,

@@ -43,7 +43,7 @@ pub struct Options {
 
 /// A format of another tool. A new one is a file and two lines here.
 pub(crate) struct Importer {
-    /// The name for `--from`.
+    /// Its name, as in [`Options::from`].
     pub(crate) name: &'static str,
     /// What writes it, and how.
     pub(crate) about: &'static str,

@@ -65,7 +65,7 @@ pub(crate) struct Gather {
 /// One operation while its samples come in.
 pub(crate) struct Gathered {
     /// What the file says of it besides its samples. Its runs are made at the end.
-    pub(crate) told: Operation,
+    pub(crate) operation: Operation,
     /// What its calls have inside them, if that is known.
     pub(crate) own: Option<Own>,
     runs: Vec<Kept>,
@@ -185,14 +185,15 @@ impl Gather {
         self.long_names += u64::from(long.is_shortened);
         let number = self.operations.len() as u32;
         numbers.insert(key.into_owned(), number);
-        let mut told = Operation::new(name, &self.devices[device as usize]);
-        told.size = size;
+        let mut operation = Operation::new(name, &self.devices[device as usize]);
+        operation.size = size;
         if !category.is_empty() {
-            told.attributes
+            operation
+                .attributes
                 .insert("category".to_owned(), category.into());
         }
         self.operations.push(Gathered {
-            told,
+            operation,
             own: self.is_trace.then(Own::default),
             runs: Vec::new(),
             processes: HashMap::new(),
@@ -222,16 +223,19 @@ impl Gather {
 
     /// What a tracer calls the kinds of what devices other than the CPU did.
     pub(crate) fn categories(&self) -> String {
-        let devices = self.operations.iter().map(|each| &each.told);
-        let devices = devices.filter(|told| told.device != "cpu");
-        let kinds = devices.filter_map(|told| told.attributes.get("category")?.as_str());
+        let devices = self.operations.iter().map(|each| &each.operation);
+        let devices = devices.filter(|operation| operation.device != "cpu");
+        let kinds = devices.filter_map(|operation| operation.attributes.get("category")?.as_str());
         let kinds: BTreeSet<&str> = kinds.collect();
         kinds.into_iter().collect::<Vec<_>>().join(", ")
     }
 
     /// Gives devices whose ids begin so another beginning.
     pub(crate) fn rename_devices(&mut self, from: &str, to: &str) {
-        let operations = self.operations.iter_mut().map(|each| &mut each.told.device);
+        let operations = self
+            .operations
+            .iter_mut()
+            .map(|each| &mut each.operation.device);
         for device in self.devices.iter_mut().chain(operations) {
             if let Some(rest) = device.strip_prefix(from) {
                 *device = format!("{to}{rest}");
@@ -284,8 +288,8 @@ impl Gather {
         let mut operations = self.into_operations(notes);
         let is_nothing = |each: &Operation| each.runs.is_empty() && each.failure.is_none();
         if operations.iter().all(is_nothing) {
-            let told = "the file holds no times; look whether its benchmarks ran";
-            return Err(notes.nothing(told));
+            let message = "the file holds no times; look whether its benchmarks ran";
+            return Err(notes.nothing(message));
         }
         // What the file names and has no time of was asked for and gave none.
         for nothing in operations.iter_mut().filter(|each| is_nothing(each)) {
@@ -393,7 +397,7 @@ impl Gathered {
             self.run(run).count(bounded(name).text.into_owned(), value);
         }
         let name = bounded(name).text.into_owned();
-        self.told
+        self.operation
             .counters
             .entry(name)
             .or_insert_with_key(|name| Counter {
@@ -423,13 +427,15 @@ impl Gathered {
 
     /// Something that the file says and a profile has no field for.
     pub(crate) fn attribute(&mut self, name: &str, value: impl Into<serde_json::Value>) {
-        self.told.attributes.insert(name.to_owned(), value.into());
+        self.operation
+            .attributes
+            .insert(name.to_owned(), value.into());
     }
 
     /// Why the operation has no (or not all) samples: the kind in a word, and the tool's
     /// own words. The first reason stays.
     pub(crate) fn failed(&mut self, kind: &str, message: &str) {
-        self.told.failure.get_or_insert_with(|| Failure {
+        self.operation.failure.get_or_insert_with(|| Failure {
             kind: kind.to_owned(),
             message: one_line(message),
         });
@@ -441,7 +447,7 @@ impl Gathered {
         self.is_skipped = true;
         let place = format!(
             "{}: {}",
-            self.told.name,
+            self.operation.name,
             message.unwrap_or("without a reason")
         );
         notes.leave_out("benchmark(s)", "their tool skipped them", &place);
@@ -465,13 +471,13 @@ impl Gathered {
 
     /// Gives it another name, which no other of its device has.
     pub(crate) fn rename(&mut self, name: &str) {
-        self.told.name = bounded(name).text.into_owned();
+        self.operation.name = bounded(name).text.into_owned();
     }
 
     fn into_operation(mut self, notes: &mut Notes) -> Operation {
         if self.not_times > 0 {
             notes.add(Note::NotTimes {
-                operation: self.told.name.clone(),
+                operation: self.operation.name.clone(),
                 values: self.not_times,
             });
         }
@@ -482,7 +488,7 @@ impl Gathered {
             }
         }
         if let (bytes, calls @ 1..) = self.moved {
-            self.told.bytes = Some(bytes / calls);
+            self.operation.bytes = Some(bytes / calls);
         }
         let runs = self.runs.into_iter().map(Kept::into_run);
         let has_figures = |run: &Run| run.memory_bytes.is_some() || !run.counters.is_empty();
@@ -498,7 +504,10 @@ impl Gathered {
             run.nested_calls = Some(own.nested);
             run.self_ns = own.ns.map(|ns| ns.min(run.total_ns()));
         }
-        Operation { runs, ..self.told }
+        Operation {
+            runs,
+            ..self.operation
+        }
     }
 }
 

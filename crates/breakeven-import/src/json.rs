@@ -189,13 +189,13 @@ fn closed(beginning: &[u8]) -> Option<Vec<u8>> {
 pub(crate) fn stream(source: Source, parts: &mut impl Parts) -> Result<(), FileError> {
     let path = source.path().to_owned();
     let mended = source.mended();
-    let Err(told) = Walk::of(source.into_bytes()?, parts, mended.clone()).document() else {
+    let Err(error) = Walk::of(source.into_bytes()?, parts, mended.clone()).document() else {
         return Ok(());
     };
-    let told = told.at_path(&path);
-    match told.kind() {
-        FileErrorKind::Syntax | FileErrorKind::Truncated => mended.stop(told),
-        _ => return Err(told),
+    let error = error.at_path(&path);
+    match error.kind() {
+        FileErrorKind::Syntax | FileErrorKind::Truncated => mended.stop(error),
+        _ => return Err(error),
     }
     Ok(())
 }

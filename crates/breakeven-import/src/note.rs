@@ -59,7 +59,7 @@ pub enum Note {
     },
     /// Several entries of a file have one name.
     #[error(
-        "entries have the same name, such as {operation}: they are told apart by their order in \
+        "entries have the same name, such as {operation}: they are distinguished by their order in \
          the file, as in \"#2\"; rename them"
     )]
     SameName {
@@ -164,15 +164,15 @@ impl Notes {
         self.left_out(skipped.count, what, why);
     }
 
-    /// Why nothing is left: what was left out first, or `told` behind its `;`.
-    pub(crate) fn nothing(&self, told: &str) -> FileError {
+    /// Why nothing is left: what was left out first, or `message` behind its `;`.
+    pub(crate) fn nothing(&self, message: &str) -> FileError {
         let is_reason = |note: &&Note| matches!(note, Note::LeftOut { .. } | Note::NotTimes { .. });
         let reason = self.notes.iter().find(is_reason);
-        let told = match (reason, told.split_once(';')) {
-            (Some(reason), Some((told, _))) => format!("{told}; {reason}"),
-            _ => told.to_owned(),
+        let message = match (reason, message.split_once(';')) {
+            (Some(reason), Some((message, _))) => format!("{message}; {reason}"),
+            _ => message.to_owned(),
         };
-        FileError::new(FileErrorKind::Empty, told)
+        FileError::new(FileErrorKind::Empty, message)
     }
 
     /// The measurements that the file keeps, oldest first.

@@ -112,6 +112,6 @@ pub(crate) fn what_to_give(source: &Source) -> Option<&'static str> {
         let mut lines = source.lines();
         lines.any(|line| all.iter().all(|mark| line.contains(mark)))
     };
-    let lines = || LINES.iter().find(is_in).map(|(_, told)| *told);
-    ends.map(|(_, told)| *told).or_else(lines)
+    let lines = || LINES.iter().find(is_in).map(|(_, message)| *message);
+    ends.map(|(_, message)| *message).or_else(lines)
 }

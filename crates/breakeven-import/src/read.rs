@@ -102,16 +102,19 @@ fn profile(source: Source) -> Result<Profile, FileError> {
         return file::read_from(&text[..], path);
     }
     let is_table = |end: &str| ["csv", "tsv", "jsonl", "ndjson"].contains(&end);
-    let told = if source.is_folder() {
-        "the folder holds no results of a tool that is known; name a file in it"
-    } else if let Some(told) = other::what_to_give(&source) {
-        told
+    let (kind, message) = if source.is_folder() {
+        let message = "the folder holds no results of a tool that is known; name a file in it";
+        (FileErrorKind::NotAProfile, message)
+    } else if let Some(message) = other::what_to_give(&source) {
+        (FileErrorKind::NotAProfile, message)
     } else if source.extension().as_deref().is_some_and(is_table) {
-        "which column of the table is what? name the columns, as in name=…,time=…,unit=ms"
+        let message = "which column of the table is what? name the columns, as in \
+                    name=…,time=…,unit=ms";
+        (FileErrorKind::Columns, message)
     } else {
         return file::read_from(source.into_all(), path);
     };
-    Err(FileError::new(FileErrorKind::NotAProfile, told))
+    Err(FileError::new(kind, message))
 }
 
 fn is_profile(source: &Source) -> bool {
@@ -124,11 +127,11 @@ fn importer(source: &Source, options: &Options) -> Result<Option<&'static Import
     let table = &formats::table::IMPORTER;
     if let Some(Format(importer)) = options.from {
         if options.columns.is_some() && importer.name != table.name {
-            let told = format!(
+            let message = format!(
                 "columns are named for CSV and JSON lines, and it is to be read as {}; leave out one of the two",
                 importer.name
             );
-            return Err(FileError::new(FileErrorKind::NotAProfile, told));
+            return Err(FileError::new(FileErrorKind::NotAProfile, message));
         }
         return Ok(Some(importer));
     }
@@ -144,7 +147,7 @@ fn importer(source: &Source, options: &Options) -> Result<Option<&'static Import
         .filter(|each| (each.recognises)(source));
     match (found.next(), found.next()) {
         (Some(one), Some(other)) => Err(FileError::new(
-            FileErrorKind::NotAProfile,
+            FileErrorKind::Format,
             format!(
                 "it could be of the format {} or {}; name the format",
                 one.name, other.name

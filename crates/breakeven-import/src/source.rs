@@ -148,12 +148,12 @@ impl Source {
     /// All of it from the beginning, without a byte order mark.
     pub(crate) fn into_bytes(self) -> Result<impl BufRead, FileError> {
         if self.head.starts_with(&[0xff, 0xfe]) || self.head.starts_with(&[0xfe, 0xff]) {
-            let told = "it is UTF-16 text; save it as UTF-8";
-            return Err(FileError::new(FileErrorKind::Syntax, told).at_path(&self.path));
+            let message = "it is UTF-16 text; save it as UTF-8";
+            return Err(FileError::new(FileErrorKind::Syntax, message).at_path(&self.path));
         }
         if self.head.iter().all(u8::is_ascii_whitespace) {
-            let told = "the file is empty; look whether its writer ran";
-            return Err(FileError::new(FileErrorKind::Empty, told).at_path(&self.path));
+            let message = "the file is empty; look whether its writer ran";
+            return Err(FileError::new(FileErrorKind::Empty, message).at_path(&self.path));
         }
         let skipped = if self.head.starts_with(MARK) { 3 } else { 0 };
         let mut head = Cursor::new(self.head);
@@ -184,8 +184,8 @@ impl Source {
         let read = (self.into_reader()?.take(MOST_TEXT + 1)).read_to_string(&mut text);
         read.map_err(|reason| FileError::io("cannot be read", &reason).at_path(&path))?;
         if text.len() as u64 > MOST_TEXT {
-            let told = "a text of more than 256 MiB; cut it into several files";
-            return Err(FileError::new(FileErrorKind::Value, told).at_path(&path));
+            let message = "a text of more than 256 MiB; cut it into several files";
+            return Err(FileError::new(FileErrorKind::Value, message).at_path(&path));
         }
         Ok(text)
     }
@@ -198,8 +198,9 @@ impl<R: Read> Read for Packed<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.0.read(buffer) {
             Err(reason) if reason.kind() == io::ErrorKind::UnexpectedEof => {
-                let told = "the compressed file ends early; copy or measure again";
-                self.1.stop(FileError::new(FileErrorKind::Truncated, told));
+                let message = "the compressed file ends early; copy or measure again";
+                self.1
+                    .stop(FileError::new(FileErrorKind::Truncated, message));
                 Ok(0)
             }
             read => read,

@@ -114,8 +114,8 @@ impl<'p, R: BufRead, P: Parts> Walk<'p, R, P> {
                         format!("`{}`", one_line(&String::from_utf8_lossy(&self.text)))
                     }
                 };
-                let told = format!("invalid type: {found}, expected {name}");
-                Err(FileError::new(FileErrorKind::Value, told).at_position(line, column))
+                let message = format!("invalid type: {found}, expected {name}");
+                Err(FileError::new(FileErrorKind::Value, message).at_position(line, column))
             }
         }
     }
@@ -263,16 +263,16 @@ impl<'p, R: BufRead, P: Parts> Walk<'p, R, P> {
     }
 
     /// What is wrong with the next byte.
-    fn syntax(&self, told: &str) -> FileError {
+    fn syntax(&self, message: &str) -> FileError {
         let [line, column] = self.position;
-        let told = format!("not valid JSON: {told}");
-        FileError::new(FileErrorKind::Syntax, told).at_position(line, column)
+        let message = format!("not valid JSON: {message}");
+        FileError::new(FileErrorKind::Syntax, message).at_position(line, column)
     }
 
     /// What is wrong with the value that was taken last.
-    fn wrong(&self, told: String) -> FileError {
+    fn wrong(&self, message: String) -> FileError {
         let [line, column] = self.position;
-        FileError::new(FileErrorKind::Value, told).at_position(line, column - 1)
+        FileError::new(FileErrorKind::Value, message).at_position(line, column - 1)
     }
 
     fn early(&self) -> FileError {

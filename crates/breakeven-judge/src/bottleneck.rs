@@ -1,7 +1,7 @@
 //! Finds bottlenecks: operations that are slow, unsteady or spiky, with the likely cause as far as
 //! the profile shows it, and the next step.
 
-use breakeven_profile::profile::{Operation, Profile};
+use breakeven_profile::profile::{Operation, OperationKey, Profile};
 use breakeven_profile::stats::Summary;
 use breakeven_profile::unit::percent;
 use serde::Serialize;
@@ -98,12 +98,9 @@ impl std::fmt::Display for FindingKind {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[must_use]
 pub struct Finding {
-    /// The operation's name.
-    pub operation: String,
-    /// The device's id.
-    pub device: String,
-    /// Elements in one call.
-    pub size: Option<u64>,
+    /// The operation.
+    #[serde(flatten)]
+    pub key: OperationKey,
     /// The kind of problem.
     pub what: FindingKind,
     /// The figure that exceeds the threshold: ns for slow, a fraction for variance, a ratio for
@@ -114,7 +111,35 @@ pub struct Finding {
     /// The likely cause, from what the profile shows.
     pub cause: String,
     /// What to try next.
-    pub next_step: String,
+    pub next_step: NextStep,
+}
+
+/// What to try next about a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NextStep {
+    /// Measure with more warm-up calls.
+    MoreWarmUp,
+    /// Measure with more runs.
+    MoreRuns,
+    /// Something that changes the program or its surroundings, in words.
+    Other(&'static str),
+}
+
+impl std::fmt::Display for NextStep {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::MoreWarmUp => "more warm-up calls",
+            Self::MoreRuns => "check for other programs, and the clock frequency; make more runs",
+            Self::Other(words) => words,
+        })
+    }
+}
+
+impl Serialize for NextStep {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// An operation and the figures that it is judged by.
@@ -154,14 +179,12 @@ impl Subject<'_> {
         let findings = passed.map(|(what, value, threshold, why)| {
             let (cause, next_step) = why();
             Finding {
-                operation: operation.name.clone(),
-                device: operation.device.clone(),
-                size: operation.size,
+                key: operation.key(),
                 what,
                 value,
                 threshold,
                 cause,
-                next_step: next_step.to_owned(),
+                next_step,
             }
         });
         findings.collect()
@@ -169,7 +192,7 @@ impl Subject<'_> {
 }
 
 /// The likely cause and the next step.
-type Why = (String, &'static str);
+type Why = (String, NextStep);
 
 /// Fraction of a call from which one of its phases counts as the cause.
 const MAIN_SHARE: f64 = 0.5;
@@ -183,6 +206,11 @@ impl Subject<'_> {
     }
 
     fn why_slow(&self) -> Why {
+        let (cause, step) = self.slow_because();
+        (cause, NextStep::Other(step))
+    }
+
+    fn slow_because(&self) -> (String, &'static str) {
         let part = |phase: &str| median(self.operation.phase_ns(phase)).unwrap_or(0.0);
         let (transfer, launch) = (part("upload") + part("download"), part("launch"));
         let whole = transfer + part("kernel") + launch;

@@ -5,7 +5,7 @@ use std::fmt;
 use breakeven_profile::unit;
 use serde::Serialize;
 
-use crate::budget::{Held, Idle, Standing};
+use crate::budget::{Held, Idle, IdleBudget, Standing};
 use crate::compare::{
     Change, ChangeType, Metric, OperationComparison, ProfilerComparison, runs_text,
 };
@@ -101,13 +101,8 @@ pub enum Reason {
         held: Held,
     },
     /// A budget or a relative limit applied to no operation.
-    #[error("the limit of {budget} applies to no operation: {why}")]
-    IdleBudget {
-        /// What it limits.
-        budget: String,
-        /// Why.
-        why: Idle,
-    },
+    #[error(transparent)]
+    IdleBudget(IdleBudget),
     /// An operation of the baseline is missing.
     #[error("{operation}: missing on the current side")]
     Missing {
@@ -164,7 +159,7 @@ impl Reason {
             | Self::Missing { operation }
             | Self::Inconclusive { operation, .. }
             | Self::MeanAlone { operation, .. } => Some(operation),
-            Self::IdleBudget { .. } | Self::NothingJudged => None,
+            Self::IdleBudget(_) | Self::NothingJudged => None,
         }
     }
 
@@ -175,10 +170,8 @@ impl Reason {
             | Self::Beside { .. }
             | Self::Failed { .. }
             | Self::OverBudget { .. } => Outcome::Failed,
-            Self::IdleBudget {
-                why: Idle::Failed, ..
-            } => Outcome::Failed,
-            Self::IdleBudget { .. } | Self::Missing { .. } => Outcome::Mismatched,
+            Self::IdleBudget(idle) if idle.why == Idle::Failed => Outcome::Failed,
+            Self::IdleBudget(_) | Self::Missing { .. } => Outcome::Mismatched,
             Self::Inconclusive { .. } | Self::MeanAlone { .. } | Self::NothingJudged => {
                 Outcome::Inconclusive
             }
@@ -310,10 +303,6 @@ fn budget_reasons(comparison: &ProfilerComparison) -> Vec<Reason> {
         operation: budget.name(),
         held: budget.held,
     });
-    let idle = comparison.idle_budgets.iter();
-    let idle = idle.map(|idle| Reason::IdleBudget {
-        budget: idle.budget.clone(),
-        why: idle.why,
-    });
-    over.chain(idle).collect()
+    let idle = comparison.idle_budgets.iter().cloned();
+    over.chain(idle.map(Reason::IdleBudget)).collect()
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use breakeven_profile::profile::{Energy, Executions, Failure, Operation, Profile};
+use breakeven_profile::profile::{Energy, Executions, Failure, Operation, OperationKey, Profile};
 use breakeven_profile::stats::Summary;
 use serde::Serialize;
 
@@ -40,17 +40,11 @@ pub struct Overview {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[must_use]
 pub struct Row {
-    /// The operation's name.
+    /// The operation.
     #[serde(skip_serializing)]
-    pub operation: String,
-    /// The device's id.
-    #[serde(skip_serializing)]
-    pub device: String,
+    pub key: OperationKey,
     /// True for a software GPU.
     pub software_gpu: bool,
-    /// Elements in one call.
-    #[serde(skip_serializing)]
-    pub size: Option<u64>,
     /// The workload in words.
     #[serde(skip_serializing)]
     pub workload: Option<String>,
@@ -167,10 +161,8 @@ fn row(
     Row {
         recording_share: recorder.and_then(|cost| operation.recording_share(cost)),
         mostly_recording: recorder.is_some_and(|cost| operation.is_mostly_recording(cost)),
-        operation: operation.name.clone(),
-        device: operation.device.clone(),
+        key: operation.key(),
         software_gpu: profile.is_software_gpu(&operation.device),
-        size: operation.size,
         workload: operation.workload.clone(),
         runs: (runs.clone().filter(|run| !run.samples_ns.is_empty())).count(),
         calls: operation.calls(),

@@ -1,6 +1,7 @@
 //! Every rule that finds a bottleneck or names a cause, with a profile for
 //! which it does and one for which it does not.
 
+use breakeven_judge::budget::IdleBudget;
 use breakeven_judge::{Finding, FindingKind, Held, Limited, Limits, Standing, overview};
 use breakeven_profile::profile::{Bandwidth, Clock, Failure, Gpu, Operation, Peak, Profile, Run};
 
@@ -259,7 +260,7 @@ fn the_budget_that_names_the_device_counts_and_none_is_left_unheld() {
     let unmatched: Vec<String> = limits
         .unmatched(std::slice::from_ref(&profile))
         .iter()
-        .map(|(scope, why)| format!("{scope}: {why}"))
+        .map(|idle| format!("{}: {}", idle.budget, idle.why))
         .collect();
     let why = "there is no such operation";
     assert_eq!(
@@ -338,11 +339,11 @@ fn a_limit_of_memory_that_was_not_recorded_is_named_and_once() {
             .len(),
         1
     );
-    let found = limits("f");
-    let [(scope, why)] = found.unmatched(std::slice::from_ref(&profile))[..] else {
+    let found = limits("f").unmatched(std::slice::from_ref(&profile));
+    let [IdleBudget { budget, why }] = &found[..] else {
         panic!("one limit that judges nothing")
     };
-    assert_eq!(scope.to_string(), "\"f\"");
+    assert_eq!(budget, "\"f\"");
     assert!(
         why.to_string().starts_with("no memory was recorded of it"),
         "{why}"

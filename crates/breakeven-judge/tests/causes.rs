@@ -1,6 +1,7 @@
 //! Causes are tested before they are named: noise alone is blamed on each in at
 //! most one of twenty operations, and each is found where it is made.
 
+use breakeven_judge::bottleneck::NextStep;
 use breakeven_judge::{Finding, FindingKind, Limits, overview};
 use breakeven_profile::profile::{Environment, Gpu, Operation, Profile, RecorderCost, Run};
 use rand::SeedableRng;
@@ -74,7 +75,7 @@ fn blamed(profile: &Profile) -> [f64; 3] {
     let findings = overview(profile, &Limits::default()).findings;
     CAUSES.map(|cause| {
         let named = findings.iter().filter(|each| each.cause.contains(cause));
-        let mut names: Vec<&str> = named.map(|each| each.operation.as_str()).collect();
+        let mut names: Vec<&str> = named.map(|each| each.key.name.as_str()).collect();
         names.sort_unstable();
         names.dedup();
         names.len() as f64 / OPERATIONS as f64
@@ -146,7 +147,7 @@ fn of_cold_starts(environment: Environment) -> Vec<Finding> {
 fn nobody_warms_a_program_up() {
     let warm_up = |findings: Vec<Finding>| {
         assert!(!findings.is_empty());
-        let asks = |finding: &Finding| finding.next_step.contains("warm-up");
+        let asks = |finding: &Finding| finding.next_step == NextStep::MoreWarmUp;
         findings.iter().filter(|each| asks(each)).count() as f64 / findings.len() as f64
     };
     assert_eq!(warm_up(of_cold_starts(Environment::default())), 1.0);
@@ -198,7 +199,7 @@ fn on_gpu(phase: &str, times: f64) -> (String, String) {
     let mut findings = overview(&profile, &limits).findings;
     findings.retain(|finding| finding.what == FindingKind::HighVariance);
     let found = findings.remove(0);
-    (found.cause, found.next_step)
+    (found.cause, found.next_step.to_string())
 }
 
 #[test]

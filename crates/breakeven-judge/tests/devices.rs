@@ -101,7 +101,7 @@ fn spans_were_counted_beside_their_execution() {
     let found = overview(&profile, &Limits::default());
     let shares: Vec<f64> = found.rows.iter().map(|row| row.share_of_total).collect();
     assert_eq!(shares, [0.75, 0.25, 0.0, 0.0]);
-    let slow: Vec<&str> = found.findings.iter().map(|each| &*each.operation).collect();
+    let slow: Vec<&str> = found.findings.iter().map(|each| &*each.key.name).collect();
     assert_eq!(slow, ["f", "g"]);
     let advice = ProfilerOptimizer::new(&profile);
     assert_eq!(advice.advice().total_ms, 1_000.0);
@@ -119,7 +119,7 @@ fn an_operation_that_waits_for_others_was_slow_for_no_known_cause() {
     let slow = |profile: &Profile| -> Vec<String> {
         let findings = overview(profile, &Limits::default()).findings.into_iter();
         let slow = findings.filter(|finding| finding.what == FindingKind::Slow);
-        slow.map(|finding| finding.operation).collect()
+        slow.map(|finding| finding.key.name).collect()
     };
     let mut profile = nested();
     assert_eq!(slow(&profile), ["outer", "work"]);
@@ -145,5 +145,5 @@ fn own_times_are_those_of_stacks_where_runs_have_none() {
     let found = overview(&profile, &Limits::default());
     assert_eq!(found.rows[0].share_of_total, 0.01);
     assert_eq!(found.findings.len(), 1);
-    assert_eq!(found.findings[0].operation, "work");
+    assert_eq!(found.findings[0].key.name, "work");
 }

@@ -2,8 +2,8 @@
 
 use breakeven_profile::file;
 use breakeven_profile::profile::{
-    Clock, Counter, Cpu, Environment, Failure, JoinError, LoadRecord, Operation, Peak, Profile,
-    Run, Stack, Timeline,
+    Clock, Counter, Cpu, Environment, Executions, Failure, Fallback, Gpu, JoinError, LoadRecord,
+    Operation, Peak, Profile, Run, Stack, Timeline,
 };
 
 fn operation(name: &str, samples_ns: &[f64]) -> Operation {
@@ -60,6 +60,67 @@ fn runs_stay_apart_and_in_order() {
     let mut written = Vec::new();
     file::write_to(&joined, &mut written).unwrap();
     assert_eq!(file::read_from(&written[..], "joined").unwrap(), joined);
+}
+
+#[test]
+fn executions_are_counted_together_and_the_last_decision_stands() {
+    let executed = |by: &str, why: &str, errors: &[&str]| {
+        let fallback = |error: &&str| Fallback {
+            device: Some("cuda:0".to_owned()),
+            error: (*error).to_owned(),
+            executions: 1,
+            tasks: 8,
+        };
+        let executions = Executions {
+            executions: Some(2),
+            decided_by: [(by.to_owned(), 2)].into(),
+            why: Some(why.to_owned()),
+            fallbacks: errors.iter().map(fallback).collect(),
+            ..Executions::default()
+        };
+        let executions = Some(executions);
+        profile([Operation {
+            executions,
+            ..operation("f", &[1.0])
+        }])
+    };
+    let joined = Profile::join([
+        executed("rule", "first", &["timeout: 2 s"]),
+        executed("model", "second", &["timeout: 3 s", "device lost: gone"]),
+        executed("model", "last", &[]),
+    ]);
+    let joined = joined.unwrap().operations.remove(0).executions.unwrap();
+    assert_eq!(joined.executions, Some(6));
+    let decided_by = [("model".to_owned(), 4), ("rule".to_owned(), 2)];
+    assert_eq!(joined.decided_by, decided_by.into());
+    assert_eq!(joined.why.as_deref(), Some("last"));
+    let fallbacks = joined.fallbacks.iter();
+    let fallbacks: Vec<_> = fallbacks
+        .map(|known| (&*known.error, known.executions, known.tasks))
+        .collect();
+    let expected = [("timeout: 2 s", 2, 16), ("device lost: gone", 1, 8)];
+    assert_eq!(fallbacks, expected);
+}
+
+#[test]
+fn the_kernel_clock_of_a_known_gpu_is_filled_in() {
+    let gpu = |name: Option<&str>, clock: Option<&str>| {
+        on(Environment {
+            gpus: vec![Gpu {
+                id: "cuda:0".to_owned(),
+                name: name.map(str::to_owned),
+                kernel_clock: clock.map(str::to_owned),
+                ..Gpu::default()
+            }],
+            ..Environment::default()
+        })
+    };
+    let joined = Profile::join([gpu(Some("A"), None), gpu(None, Some("device"))]).unwrap();
+    let [gpu] = &joined.environment.gpus[..] else {
+        panic!("{joined:#?}");
+    };
+    assert_eq!(gpu.name.as_deref(), Some("A"));
+    assert_eq!(gpu.kernel_clock.as_deref(), Some("device"));
 }
 
 #[test]

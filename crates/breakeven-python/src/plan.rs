@@ -181,15 +181,15 @@ fn document(
     }
     let candidates = decision.candidates.iter().map(|candidate| {
         value!({
-            "strategy": candidate.strategy.to_string(),
+            "strategy": candidate.strategy,
             "predicted_ns": candidate.predicted_ns,
-            "evidence": candidate.evidence.to_string(),
+            "evidence": candidate.evidence,
         })
     });
     json(&value!({
-        "strategy": decision.strategy.to_string(),
+        "strategy": decision.strategy,
         "predicted_ns": decision.predicted_ns(),
-        "evidence": decision.evidence().to_string(),
+        "evidence": decision.evidence(),
         "batch_size": decision.batch_size,
         "estimated_gpu_tasks": workload.task_count - cpu_tasks,
         "estimated_cpu_tasks": cpu_tasks,

@@ -45,11 +45,11 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
     let columns = COLUMNS.iter().filter(|column| !column.heading.is_empty());
     let has_value = |column: &&Column| all.iter().any(|row| value(column, row).is_some());
     let columns: Vec<&Column> = columns.filter(has_value).collect();
-    let verdicts: HashMap<OperationKey, &OperationComparison> = report
+    let verdicts: HashMap<&OperationKey, &OperationComparison> = report
         .comparison
         .iter()
         .flat_map(|comparison| &comparison.operations)
-        .map(|operation| (operation.key(), operation))
+        .map(|operation| (&operation.key, operation))
         .collect();
     part.body += &head(&columns, !verdicts.is_empty());
     let operations = &report.profile.operations;
@@ -69,7 +69,7 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
     }
     for at in shown_rows {
         let row = &all[at];
-        let verdict = verdicts.get(&key(row)).copied();
+        let verdict = verdicts.get(&row.key).copied();
         let mut values: Vec<Number> = (columns.iter())
             .map(|column| Number(value(column, row)))
             .collect();
@@ -84,7 +84,7 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
             (!verdicts.is_empty()).then_some(verdict),
         );
         data.facts.push(facts(row));
-        let operation = operations.get(at).filter(|each| each.name == row.operation);
+        let operation = operations.get(at).filter(|each| each.name == row.key.name);
         data.histograms
             .push(operation.and_then(|each| Histogram::of(each, bins)));
     }
@@ -107,15 +107,6 @@ fn largest(rows: &[Row]) -> Vec<usize> {
         order.sort_unstable();
     }
     order
-}
-
-/// What distinguishes the row's operation from operations of the same name.
-pub(crate) fn key(row: &Row) -> OperationKey {
-    OperationKey {
-        name: row.operation.clone(),
-        device: row.device.clone(),
-        size: row.size,
-    }
 }
 
 fn head(columns: &[&Column], compared: bool) -> String {
@@ -154,7 +145,7 @@ fn line(
     columns: &[&Column],
     verdict: Option<Option<&OperationComparison>>,
 ) -> String {
-    let name = html(&row.operation, MOST_NAME);
+    let name = html(&row.key.name, MOST_NAME);
     let mut line = format!("<tr><th scope=\"row\"><bdi class=\"name\">{name}</bdi>");
     if let Some(about) = &row.workload {
         let about = html(about, MOST_NAME);
@@ -167,7 +158,7 @@ fn line(
     if row.mostly_recording {
         line += " <span class=\"warning\">mostly the recorder's overhead</span>";
     }
-    let device = html(&report.profile.device_label(&row.device), MOST_NAME);
+    let device = html(&report.profile.device_label(&row.key.device), MOST_NAME);
     let _ = write!(line, "</th><td class=\"words\"><bdi>{device}</bdi></td>");
     if let Some(verdict) = verdict {
         let text = verdict.map_or_else(String::new, |verdict| verdict.change_type.to_string());
@@ -233,9 +224,8 @@ fn facts(row: &Row) -> Vec<[String; 2]> {
 }
 
 /// The operation of a row, for charts.
-pub(crate) fn label(report: &Report<'_>, row: &Row) -> String {
-    let software = report.profile.is_software_gpu(&row.device);
-    shown(&key(row).label(software), MOST_NAME)
+pub(crate) fn label(row: &Row) -> String {
+    shown(&row.key.label(row.software_gpu), MOST_NAME)
 }
 
 /// The operations with their rows.

@@ -59,12 +59,12 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
             .collect();
         roofs.dedup_by(|a, b| a.0 == b.0);
         let mut dots: Vec<(f64, Dot)> = pairs(report)
-            .filter(|(row, _)| row.device == peak.device)
+            .filter(|(row, _)| row.key.device == peak.device)
             .filter_map(|(row, operation)| {
                 let (flops, bytes) = (operation.flops?, operation.bytes?);
                 let achieved = row.roofline.flops_per_s.filter(|rate| *rate > 0.0)?;
                 let intensity = flops as f64 / bytes as f64;
-                let name = label(report, row);
+                let name = label(row);
                 let share = |share: Option<f64>| {
                     share.map_or_else(String::new, |share| {
                         format!(", {} of the peak", unit::percent(share))

@@ -32,7 +32,7 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
         .iter()
         .take(MOST_BARS)
         .map(|row| Bar {
-            name: label(report, row),
+            name: label(row),
             share: row.share_of_total.into(),
             text: format!(
                 "{}, {}",

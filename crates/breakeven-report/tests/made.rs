@@ -214,7 +214,7 @@ pub(crate) fn page(
     let findings = findings.iter();
     judged.list(
         "Bottlenecks",
-        findings.map(|finding| format!("{}: {}", finding.operation, finding.cause)),
+        findings.map(|finding| format!("{}: {}", finding.key.name, finding.cause)),
     );
     let optimizer = ProfilerOptimizer::new(profile);
     let report = Report {

@@ -27,8 +27,10 @@ const SMALL_WORKLOAD: u64 = 100_000;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct WorkloadProfile {
     /// Tasks in the batch.
+    #[serde(rename = "tasks")]
     pub task_count: usize,
     /// Memory of one task, bytes.
+    #[serde(rename = "memory_per_task_bytes")]
     pub memory_per_task: usize,
     /// Amount of computation per byte, 0 or more; 100 is the default. The unit is the user's: only
     /// its relation to

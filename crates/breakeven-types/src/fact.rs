@@ -31,6 +31,11 @@ impl<T> Fact<T> {
         self.known().is_some()
     }
 
+    /// Whether there is no reading.
+    pub fn is_unknown(&self) -> bool {
+        self.known().is_none()
+    }
+
     /// A copy of the reading, if there is one.
     pub fn get(&self) -> Option<T>
     where

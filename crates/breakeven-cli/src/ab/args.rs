@@ -44,7 +44,8 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) warmup: u32,
 
-    /// Exit with the verdict's code: 1 if B is slower, 3 if undecided
+    /// Exit with the verdict's code: 0 if B is not slower, 1 if it is, 3 if undecided; as without
+    /// it, 1 if a command fails, 2 for wrong use, 130 if interrupted
     #[arg(long)]
     pub(crate) gate: bool,
 

@@ -11,7 +11,11 @@ use breakeven_profile::profile::{Profile, Run};
 use crate::print::unless_closed;
 
 /// The file that becomes the baseline.
-pub(super) struct Accepted<'a>(&'a Path);
+pub(super) struct Accepted<'a> {
+    path: &'a Path,
+    /// What it will hold.
+    current: Profile,
+}
 
 impl<'a> Accepted<'a> {
     /// # Errors
@@ -22,29 +26,36 @@ impl<'a> Accepted<'a> {
             bail!("--accept replaces one file; name one baseline");
         };
         file::check_writable(path)?;
-        Ok(Self(path))
+        Ok(Self {
+            path,
+            current: Profile::default(),
+        })
     }
 
     /// The baseline up to now, none if the file does not exist. Another tool's file is an error,
     /// because it would be overwritten.
     pub(super) fn before(&self) -> Result<Option<Profile>> {
-        let exists = self.0.try_exists()?;
-        Ok(exists.then(|| file::read(self.0)).transpose()?)
+        let exists = self.path.try_exists()?;
+        Ok(exists.then(|| file::read(self.path)).transpose()?)
     }
 
     /// The error text if the sides cannot be compared.
     pub(super) fn refusal(&self, error: CompareError) -> anyhow::Error {
-        let name = self.0.display();
+        let name = self.path.display();
         let stays = format!("{name}: stays the baseline; delete it to begin anew, or name another");
         anyhow::Error::new(error).context(stays)
     }
 
-    /// Makes the runs of the current side the baseline.
-    pub(super) fn replace(&self, current: Vec<Profile>, out: &mut dyn Write) -> Result<()> {
-        let current = Profile::join(current)?;
-        check(&current)?;
-        file::write(&current, self.0)?;
-        unless_closed(said(self.0, out))
+    /// Takes the runs of the current side; refused before anything is printed.
+    pub(super) fn take(&mut self, current: Vec<Profile>) -> Result<()> {
+        self.current = Profile::join(current)?;
+        check(&self.current)
+    }
+
+    /// Makes them the baseline.
+    pub(super) fn write(&self, out: &mut dyn Write) -> Result<()> {
+        file::write(&self.current, self.path)?;
+        unless_closed(said(self.path, out))
     }
 }
 

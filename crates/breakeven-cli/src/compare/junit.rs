@@ -24,7 +24,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     }
     for reason in &report.shown.reasons {
         let name = match reason {
-            Reason::IdleBudget { budget, .. } => format!("budget of {budget}"),
+            Reason::IdleBudget(idle) => format!("budget of {}", idle.budget),
             _ if reason.operation().is_none() => "gate".to_owned(),
             _ => continue,
         };
@@ -68,7 +68,7 @@ fn not_passed(reason: &Reason, message: &str) -> TestCaseStatus {
             (NonSuccessKind::Failure, "regression")
         }
         Reason::OverBudget { .. } => (NonSuccessKind::Failure, "budget"),
-        Reason::IdleBudget { .. } => (NonSuccessKind::Error, "budget"),
+        Reason::IdleBudget(_) => (NonSuccessKind::Error, "budget"),
         Reason::Missing { .. } => (NonSuccessKind::Error, "missing"),
         _ => (NonSuccessKind::Error, "inconclusive"),
     };

@@ -8,6 +8,7 @@ use breakeven_history::History;
 use breakeven_judge::Policy;
 use breakeven_judge::compare;
 use breakeven_judge::compare::Options;
+use breakeven_judge::page::clean;
 use breakeven_profile::file;
 use breakeven_profile::profile::Profile;
 
@@ -34,17 +35,18 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
         file::check_writable(path)?;
     }
     let (baseline, current) = sides(args)?;
-    let accepted = args.accept.then(|| Accepted::at(&baseline)).transpose()?;
+    let mut accepted = args.accept.then(|| Accepted::at(&baseline)).transpose()?;
     let before = match &accepted {
         Some(accepted) => accepted.before()?.into_iter().collect(),
         None => input.read_all(&baseline)?,
     };
     let after = input.read_all(&current)?;
-    if let Some(accepted) = &accepted
-        && before.is_empty()
-    {
-        accepted.replace(after, out)?;
-        return Ok(Ending::Done);
+    if let Some(accepted) = &mut accepted {
+        accepted.take(after.clone())?;
+        if before.is_empty() {
+            accepted.write(out)?;
+            return Ok(Ending::Done);
+        }
     }
     let options = Options {
         threshold: args.threshold,
@@ -76,7 +78,17 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
     };
     unless_closed((printed.write)(&report, out).and_then(|()| Ok(out.flush()?)))?;
     if let Some(accepted) = &accepted {
-        accepted.replace(after, out)?;
+        let [before, after] = report.sources.each_ref().map(|source| source.runs);
+        if after < before {
+            let name = baseline[0].display();
+            let said = format!(
+                "warning: {name}: its {before} runs are replaced by {after}: a comparison with \
+                 fewer runs finds fewer changes; measure as many"
+            );
+            // The reader of stderr may be gone.
+            let _ = writeln!(err, "{}", clean(&said));
+        }
+        accepted.write(out)?;
         return Ok(Ending::Done);
     }
     Ok(Ending::Judged(report.verdict.outcome))

@@ -124,7 +124,7 @@ fn beside_the_table(reasons: &[Reason]) -> Vec<String> {
 pub(crate) struct Source {
     files: Vec<String>,
     /// Runs of the operation with the most.
-    runs: usize,
+    pub(super) runs: usize,
     revision: Option<String>,
     build_profile: Option<String>,
     created: Option<String>,
@@ -167,7 +167,7 @@ impl Source {
         let revision = self
             .revision
             .as_ref()
-            .map(|name| format!("revision {name}"));
+            .map(|name| format!("revision {}", short(name)));
         let build = self
             .build_profile
             .as_ref()
@@ -181,6 +181,16 @@ impl Source {
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         parts.join(" · ")
+    }
+}
+
+/// A revision with a full hash abbreviated, as `git log --abbrev=12` does.
+fn short(revision: &str) -> String {
+    let rest = revision.trim_start_matches(|digit: char| digit.is_ascii_hexdigit());
+    let hash = &revision[..revision.len() - rest.len()];
+    match hash.len() {
+        40.. => format!("{}{rest}", &hash[..12]),
+        _ => revision.to_owned(),
     }
 }
 
@@ -217,7 +227,7 @@ pub(super) fn said(report: &Report, operation: &OperationComparison) -> String {
 
 /// Prints the page for a terminal.
 pub(super) fn table(report: &Report, out: &mut dyn Write) -> Result<()> {
-    Ok(crate::print::print(&report.page(), out)?)
+    crate::print::print(&report.page(), out)
 }
 
 /// Prints the page as Markdown.
@@ -227,4 +237,19 @@ pub(super) fn markdown(report: &Report, out: &mut dyn Write) -> Result<()> {
         false => writeln!(out, "### breakeven\n")?,
     }
     Ok(report.page().markdown(out)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn a_full_hash_is_abbreviated() {
+        let hash = "0123456789abcdef0123456789abcdef01234567";
+        assert_eq!(short(hash), "0123456789ab");
+        assert_eq!(short(&format!("{hash}-dirty")), "0123456789ab-dirty");
+        for other in ["4f2a91c", "v1.2-3-g0123456789ab", "Ä", ""] {
+            assert_eq!(short(other), other);
+        }
+    }
 }

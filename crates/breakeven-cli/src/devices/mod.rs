@@ -11,7 +11,7 @@ use clap::Args;
 use crate::devices::page::Listing;
 use crate::engine::protocol::{Cell, Request};
 use crate::engine::session::{Machine, Session, detect};
-use crate::engine::supervisor::{self, Ended};
+use crate::engine::supervisor::Ended;
 use crate::exit::{Ending, Interrupted};
 
 pub(crate) mod page;
@@ -64,7 +64,5 @@ fn measure(hardware: &HardwareCapabilities, session: &mut Session) -> Result<End
         device_timeout_s: TIMEOUT_S,
         ..Request::default()
     };
-    supervisor::run(&request, &mut |index, message| {
-        session.take(&request.cells[index], message);
-    })
+    session.run(&request, &mut |_, _| {})
 }

@@ -96,9 +96,7 @@ pub(crate) fn run(args: &DoctorArgs, out: &mut dyn Write, _: &mut dyn Write) -> 
     while runs < FEWEST_RUNS || start.elapsed() < args.duration {
         runs += 1;
         progress.set_message(format!("noise, run {runs}"));
-        let ended = supervisor::run(&request, &mut |index, message| {
-            session.take(&request.cells[index], message);
-        })?;
+        let ended = session.run(&request, &mut |_, _| {})?;
         if ended == Ended::Interrupted {
             progress.finish_and_clear();
             return Err(STOPPED.into());

@@ -6,6 +6,7 @@ use breakeven_profile::unit::{self, percent};
 use super::activity::BusyProcess;
 use super::facts::{Container, Facts};
 use super::finding::{Finding, Remedy, Standing, Subject};
+use crate::show::environment::smallest_step;
 
 /// Checks for a limit on CPU time: once it is exhausted, all threads stop until the next period
 /// (the kernel's `scheduler/sched-bwc.rst`).
@@ -253,7 +254,7 @@ fn source(facts: &Facts) -> Finding {
 
 fn cost(facts: &Facts) -> Option<Finding> {
     let clock = facts.clock.as_ref()?;
-    let [read, step] = [clock.read_ns, clock.resolution_ns].map(unit::time);
+    let (read, step) = (unit::time(clock.read_ns), smallest_step(clock));
     let seen = format!(
         "a reading takes {read}, its smallest step is {step} ({})",
         clock.source

@@ -1,15 +1,14 @@
 //! Messages to and from a worker process: one JSON value per line. Drivers may write to stdout too;
 //! lines that are no message are skipped.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use breakeven::execute::recorded_size;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
-use breakeven_profile::profile::{Clock, Device, Failure, Operation, Peak, Profile};
+use breakeven_profile::profile::{Device, Failure, Operation, Profile};
 use serde::{Deserialize, Serialize};
 
-use crate::engine::suite::{BatchWorkload, Counted, Event, NoiseWork, Over, Workload};
+use crate::engine::suite::{BatchWorkload, Counted, NoiseWork, Over, Workload};
 
 /// The work of one worker, in order.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -130,9 +129,13 @@ impl BatchCell {
         Ok(workload.with_tasks(self.tasks))
     }
 
-    /// The size under which a profile has its executions.
-    pub(crate) fn size(&self) -> u64 {
-        recorded_size(self.tasks)
+    /// The operation of its executions on `device`.
+    pub(crate) fn operation(&self, device: &str) -> Operation {
+        Operation {
+            size: Some(recorded_size(self.tasks)),
+            workload: self.workload().ok().map(|workload| workload.text()),
+            ..Operation::new(&self.kernel, device)
+        }
     }
 
     /// The ids of its GPUs.
@@ -171,11 +174,7 @@ impl Cell {
             return self.operation().into_iter().collect();
         };
         let devices = batch.devices().into_iter();
-        let operations = devices.map(|device| Operation {
-            size: Some(batch.size()),
-            ..Operation::new(&batch.kernel, device)
-        });
-        operations.collect()
+        devices.map(|device| batch.operation(&device)).collect()
     }
 
     /// The operation that a kernel's measurement fills.
@@ -216,17 +215,13 @@ pub(crate) enum Message {
     Begin(usize),
     Hardware(Box<HardwareCapabilities>),
     Load(Box<SystemLoad>),
-    Clock(Clock),
-    Peak(Box<Peak>),
-    /// An operation that will be measured, without samples.
-    Operation(Box<Operation>),
-    /// The source of kernel times on the cell's device.
-    KernelClock(String),
-    Event(Event),
-    /// A batch was executed.
-    Execution(Box<Execution>),
-    /// The recorder's data on the measured executions of the cell's batch so far.
-    Recorded(Box<Profile>),
+    /// All that the cell has measured so far; replaces what it sent before.
+    Measured(Box<Profile>),
+    /// Why a counter that worked before reported no energy of the calls on this device.
+    EnergyUnknown {
+        device: String,
+        why: String,
+    },
     /// A note for the user that is no failure.
     Warning(String),
     /// Whether the cost model's data outlives the process.
@@ -246,38 +241,4 @@ impl Message {
             message: message.into(),
         })
     }
-}
-
-/// Summary of an execution of a batch.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Execution {
-    /// Excluded from statistics.
-    pub(crate) warm_up: bool,
-    /// Where it ran, by the profile's name of the device.
-    pub(crate) device: String,
-    pub(crate) ns: u64,
-    /// What decided, in one word.
-    pub(crate) decided_by: String,
-    /// The decision.
-    pub(crate) strategy: String,
-    pub(crate) predicted_ns: Option<f64>,
-    /// The reason, in a sentence.
-    pub(crate) why: String,
-    /// Tasks that ran on GPUs.
-    pub(crate) gpu_tasks: u64,
-    /// Tasks per device, if there are several GPUs.
-    pub(crate) device_tasks: BTreeMap<String, u64>,
-    /// Errors of GPUs, or why they were not used.
-    pub(crate) failures: Vec<GpuFailure>,
-}
-
-/// A GPU that failed in an execution.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct GpuFailure {
-    /// Its id; none if no GPU was usable.
-    pub(crate) device: Option<String>,
-    /// The first error that it reported.
-    pub(crate) error: Failure,
-    /// Tasks that the CPU did instead.
-    pub(crate) tasks: u64,
 }

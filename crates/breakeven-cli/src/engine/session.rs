@@ -1,22 +1,20 @@
-//! Builds a profile from the messages of worker processes.
+//! Joins the partial profiles of worker processes, each of one cell, to one profile.
 
 use std::path::Path;
 
 use anyhow::Result;
-use batches::Batches;
 use breakeven::hardware::{AbsentBackend, HardwareCapabilities, SystemLoad};
 use breakeven_profile::file::{self, FileError};
-use breakeven_profile::profile::{Environment, Failure, Operation, Profile, Run};
+use breakeven_profile::profile::{
+    Environment, Failure, JoinError, Operation, OperationKey, Profile, Run,
+};
 
 use crate::engine::protocol::{Cell, Message, Request};
-use crate::engine::suite::Event;
 use crate::engine::supervisor::{self, Ended};
 use crate::exit::Interrupted;
 
-mod batches;
-
-/// Collects the measurements. Operations are in the order of the cells; a run is added to an
-/// operation when one of its cells begins.
+/// Collects the measurements. Operations are in the order of the cells; each cell adds a run to
+/// those that it measures.
 #[derive(Default)]
 pub(crate) struct Session {
     pub(crate) profile: Profile,
@@ -26,8 +24,16 @@ pub(crate) struct Session {
     pub(crate) warnings: Vec<String>,
     /// Whether the cost model's data was saved, if there is any.
     pub(crate) learned: Option<bool>,
-    operations: Vec<(Cell, usize)>,
-    batches: Batches,
+    /// What the cell in progress has measured so far.
+    current: Profile,
+}
+
+/// What happened to a cell.
+pub(crate) struct Step {
+    /// The number of calls since the last step.
+    pub(crate) calls: u64,
+    /// It is done or failed.
+    pub(crate) is_last: bool,
 }
 
 /// The current time, RFC 3339 in UTC.
@@ -58,9 +64,26 @@ impl Session {
         }
     }
 
-    /// Sets the number of the measuring process, from 0.
-    pub(crate) fn begin_run(&mut self, run: u32) {
-        self.batches.run = run;
+    /// Runs all cells of a request and reports every step.
+    pub(crate) fn run(
+        &mut self,
+        request: &Request,
+        on_step: &mut dyn FnMut(&Cell, Step),
+    ) -> Result<Ended> {
+        let mut joined = Ok(());
+        let ended = supervisor::run(request, &mut |index, message| {
+            let cell = &request.cells[index];
+            let is_last = matches!(message, Message::End | Message::Failed(_));
+            let calls = calls(&self.current);
+            if let Err(error) = self.take(cell, message) {
+                joined = Err(error);
+            }
+            let calls = self::calls(&self.current).saturating_sub(calls);
+            on_step(cell, Step { calls, is_last });
+        });
+        joined?;
+        self.settle()?;
+        ended
     }
 
     /// Writes the measurements. If nothing was measured before an interruption, an earlier file
@@ -84,47 +107,40 @@ impl Session {
         }
     }
 
-    pub(crate) fn take(&mut self, cell: &Cell, message: Message) {
+    fn take(&mut self, cell: &Cell, message: Message) -> Result<(), JoinError> {
         match message {
-            Message::Clock(clock) => self.profile.environment.clock = Some(clock),
-            Message::Peak(peak) => self.profile.evidence.peaks.push(*peak),
-            Message::Operation(operation) => {
-                let operation = self.operation(cell, *operation);
-                operation.runs.push(Run::default());
-            }
-            Message::KernelClock(clock) => {
-                let gpus = &mut self.profile.environment.gpus;
-                if let Some(gpu) = gpus.iter_mut().find(|gpu| Some(&*gpu.id) == cell.gpu()) {
-                    gpu.kernel_clock = Some(clock);
-                }
-            }
-            Message::Event(Event::EnergyUnknown(why)) => {
-                if let Some(index) = self.index(cell) {
-                    let key = self.profile.operations[index].key();
-                    let who = key.label(self.profile.is_software_gpu(&key.device));
+            // The cost model alone gets its times.
+            Message::Measured(_) if matches!(cell, Cell::Lesson(_)) => {}
+            Message::Measured(profile) => self.current = *profile,
+            Message::EnergyUnknown { device, why } => {
+                if let Some(mut operation) = cell.operations().pop() {
+                    operation.device = device;
+                    let is_software = self.profile.is_software_gpu(&operation.device);
+                    let who = operation.key().label(is_software);
                     self.warn(format!("the energy of {who} is not known: {why}"));
-                }
-            }
-            Message::Event(event) => {
-                if let Some(index) = self.index(cell) {
-                    event.record(&mut self.profile.operations[index]);
-                }
-            }
-            Message::Execution(execution) => {
-                if let Cell::Batch(cell) = cell {
-                    self.batches.executed(&mut self.profile, cell, &execution);
-                }
-            }
-            Message::Recorded(recorded) => {
-                if let Cell::Batch(cell) = cell {
-                    self.batches.recorded(&mut self.profile, cell, *recorded);
                 }
             }
             Message::Warning(warning) => self.warn(warning),
             Message::Learned { kept } => self.learned = Some(kept),
-            Message::Failed(failure) => self.failed(cell, failure),
-            Message::Begin(_) | Message::Hardware(_) | Message::Load(_) | Message::End => {}
+            Message::Failed(failure) => {
+                self.settle()?;
+                self.failed(cell, failure);
+            }
+            Message::End => self.settle()?,
+            Message::Begin(_) | Message::Hardware(_) | Message::Load(_) => {}
         }
+        Ok(())
+    }
+
+    /// Adds what the cell has measured to the profile.
+    fn settle(&mut self) -> Result<(), JoinError> {
+        let mut current = std::mem::take(&mut self.current);
+        for operation in &mut current.operations {
+            // A kernel that fails at once has none.
+            operation.runs.retain(|run| *run != Run::default());
+        }
+        self.profile = Profile::join([std::mem::take(&mut self.profile), current])?;
+        Ok(())
     }
 
     /// Added once, however often it is reported.
@@ -135,58 +151,55 @@ impl Session {
     }
 
     fn failed(&mut self, cell: &Cell, failure: Failure) {
-        match (cell, cell.operation()) {
-            (Cell::Batch(cell), _) => batches::failed(&mut self.profile, cell, failure),
+        let announced = cell.operations().pop();
+        match (cell, announced) {
             (Cell::Lesson(cell), _) => {
                 let (kernel, on) = (&cell.kernel, &cell.strategy);
                 self.warnings.push(format!(
                     "the cost model learned nothing of {kernel} by {on}: {failure}"
                 ));
             }
-            // A cell can fail before its operation was announced.
-            (_, Some(announced)) => {
-                let operation = self.operation(cell, announced);
-                operation.failure = Some(failure);
-                operation.runs.retain(|run| *run != Run::default());
-            }
-            (Cell::Peak { device }, None) => {
+            (Cell::Peak { device }, _) => {
                 let label = self.profile.device_label(device);
                 let note = format!("{label}: its peaks could not be measured: {failure}");
                 self.notes.push(note);
             }
             (_, None) => self.notes.push(failure.to_string()),
+            (_, Some(announced)) => {
+                // Of a batch on several devices it is the last one.
+                let measured = self.of(cell).next_back();
+                let at = measured.unwrap_or_else(|| {
+                    self.profile.operations.push(announced);
+                    self.profile.operations.len() - 1
+                });
+                self.profile.operations[at].failure = Some(failure);
+            }
         }
     }
 
-    /// The cell's operation in the profile; for a batch, that of its last execution.
-    fn index(&self, cell: &Cell) -> Option<usize> {
-        if let Cell::Batch(_) = cell {
-            let last = self.batches.last.as_ref()?;
-            let mut operations = self.profile.operations.iter();
-            return operations.position(|operation| operation.key() == *last);
-        }
-        let known = self.operations.iter().find(|(known, _)| known == cell);
-        known.map(|(_, index)| *index)
-    }
-
-    /// The cell's operation, added if it is missing.
-    fn operation(&mut self, cell: &Cell, operation: Operation) -> &mut Operation {
-        let index = self.index(cell).unwrap_or_else(|| {
-            let index = self.profile.operations.len();
-            self.operations.push((cell.clone(), index));
-            self.profile.operations.push(operation);
-            index
-        });
-        &mut self.profile.operations[index]
+    /// The places of the cell's operations in the profile.
+    fn of(&self, cell: &Cell) -> impl DoubleEndedIterator<Item = usize> + use<'_> {
+        let announced: Vec<OperationKey> = (cell.operations().iter()).map(Operation::key).collect();
+        let operations = self.profile.operations.iter().enumerate();
+        operations
+            .filter(move |(_, known)| announced.contains(&known.key()))
+            .map(|(at, _)| at)
     }
 
     pub(crate) fn failed_at(&self, cell: &Cell) -> bool {
-        if let Cell::Batch(cell) = cell {
-            return batches::has_failed(&self.profile, cell);
-        }
-        self.index(cell)
-            .is_some_and(|index| self.profile.operations[index].failure.is_some())
+        let operations = &self.profile.operations;
+        self.of(cell).any(|at| operations[at].failure.is_some())
     }
+}
+
+/// The number of calls that a profile has, warm-up included; parts of an execution are no calls.
+fn calls(profile: &Profile) -> u64 {
+    let whole = (profile.operations.iter()).filter(|operation| !operation.within_execution);
+    let runs = whole.flat_map(|operation| &operation.runs);
+    runs.map(|run| {
+        u64::from(run.first_call_ns.is_some()) + run.warmup_ns.len() as u64 + run.calls()
+    })
+    .sum()
 }
 
 pub(crate) struct Machine {

@@ -11,12 +11,14 @@ use breakeven::hardware::{HardwareCapabilities, SystemLoad};
 use breakeven::peak::measure_cpu as measure_cpu_peak;
 use breakeven::{Costs, DeviceError, Error, ErrorKind};
 use breakeven_judge::Outcome;
-use breakeven_profile::profile::{Device, Failure, Operation};
+use breakeven_profile::profile::{
+    Device, Environment, Evidence, Failure, Gpu, Operation, Peak, Profile, Run,
+};
 use breakeven_profile::recorder::Clock;
 use devices::Devices;
 
 use crate::engine::protocol::{Cell, Message, Request};
-use crate::engine::suite::{CallMeter, Event, Iterations, Workload};
+use crate::engine::suite::{CallMeter, Iterations, Workload};
 use crate::exit::Ending;
 
 mod batches;
@@ -47,8 +49,8 @@ pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Ending
     let mut worker = Worker {
         outbox: Outbox {
             out,
-            waiting: Vec::new(),
-            since: Instant::now(),
+            sent: Instant::now(),
+            took: Duration::ZERO,
         },
         clock: Clock::new(),
         iterations: Iterations {
@@ -141,25 +143,35 @@ impl Worker<'_> {
                 std::thread::sleep(LOAD_INTERVAL);
                 Message::Load(Box::new(SystemLoad::sample()))
             }
-            Cell::Clock => Message::Clock(self.clock.measure()),
+            Cell::Clock => measured(Profile {
+                environment: Environment {
+                    clock: Some(self.clock.measure()),
+                    ..Environment::default()
+                },
+                ..Profile::default()
+            }),
             Cell::Peak { device } if device == Device::CPU => {
                 let memory = HardwareCapabilities::detect_without_gpu().usable_memory_bytes;
-                Message::Peak(Box::new(measure_cpu_peak(memory.get())))
+                peaks(measure_cpu_peak(memory.get()))
             }
-            Cell::Peak { device } => Message::Peak(Box::new(self.devices.peak(device)?)),
+            Cell::Peak { device } => peaks(self.devices.peak(device)?),
             Cell::Noise {
                 work,
                 for_ms,
                 working_set_bytes,
             } => {
-                let samples = work.samples(Duration::from_millis(*for_ms), *working_set_bytes);
-                if let Some(operation) = cell.operation().map(Box::new) {
-                    self.outbox.send(&Message::Operation(operation))?;
+                let samples_ns = work.samples(Duration::from_millis(*for_ms), *working_set_bytes);
+                let mut operations = cell.operations();
+                for operation in &mut operations {
+                    operation.runs.push(Run {
+                        samples_ns: samples_ns.clone(),
+                        ..Run::default()
+                    });
                 }
-                for ns in samples {
-                    self.outbox.post(&Message::Event(Event::Sample(ns)))?;
-                }
-                return Ok(());
+                measured(Profile {
+                    operations,
+                    ..Profile::default()
+                })
             }
             Cell::Kernel {
                 kernel,
@@ -189,85 +201,114 @@ impl Worker<'_> {
         let problem = workload.build()?;
         let mut operation = workload.operation(device, &problem);
         mark(&mut operation);
-        self.outbox.send(&Message::Operation(Box::new(operation)))?;
-        if device != Device::CPU {
-            let clock = self.devices.kernel_clock(device)?;
-            self.outbox.send(&Message::KernelClock(clock))?;
+        let mut gpus = Vec::new();
+        // First without times: the row of a kernel that fails at once has its work, too.
+        self.outbox.send(&of_kernel(&operation, &gpus))?;
+        let on_gpu = device != Device::CPU;
+        if on_gpu {
+            gpus.push(Gpu {
+                id: device.to_owned(),
+                kernel_clock: Some(self.devices.kernel_clock(device)?),
+                ..Gpu::default()
+            });
         }
         let mut lost_parent = None;
         let outbox = &mut self.outbox;
-        let mut report = |event| {
-            let message = Message::Event(event);
-            let told = match device {
-                Device::CPU => outbox.post(&message),
-                _ => outbox.send(&message),
-            };
-            lost_parent = told.err();
+        let mut report = |operation: &Operation| {
+            if outbox.is_due(on_gpu) {
+                lost_parent = outbox.send(&of_kernel(operation, &gpus)).err();
+            }
             match lost_parent {
                 None => ControlFlow::Continue(()),
                 Some(_) => ControlFlow::Break(()),
             }
         };
         // The measurement stops only if the parent is gone, which is checked below.
-        let outcome = match device {
-            Device::CPU => {
-                let (iterations, energy) = (self.iterations, self.energy.as_ref());
-                problem.measure_cpu(iterations, energy, &self.clock, &mut report)
-            }
-            _ => {
-                let how = (self.iterations, self.energy.as_ref());
-                let devices = &mut self.devices;
-                let measured = devices.measure(device, &problem, how, &self.clock, &mut report);
-                measured.map_err(Error::from)
+        let (how, clock) = ((self.iterations, self.energy.as_ref()), &self.clock);
+        let outcome = match on_gpu {
+            false => problem.measure_cpu(how, clock, &mut operation, &mut report),
+            true => {
+                let into = (&mut operation, &mut report as _);
+                let unknown = self.devices.measure(device, &problem, how, clock, into);
+                unknown.map_err(Error::from)
             }
         };
-        match lost_parent {
-            Some(error) => Err(Stopped::Parent(error)),
-            None => Ok(outcome?),
+        if let Some(error) = lost_parent {
+            return Err(Stopped::Parent(error));
         }
+        self.outbox.send(&of_kernel(&operation, &gpus))?;
+        Ok(self.outbox.energy_unknown(device, outcome?)?)
     }
 }
 
-/// Messages to the parent. The parent's reading competes with a CPU kernel for the cores, so CPU
-/// times are sent in groups.
+fn measured(profile: Profile) -> Message {
+    Message::Measured(Box::new(profile))
+}
+
+fn peaks(peak: Peak) -> Message {
+    let peaks = vec![peak];
+    measured(Profile {
+        evidence: Evidence {
+            peaks,
+            ..Evidence::default()
+        },
+        ..Profile::default()
+    })
+}
+
+/// What was measured of a kernel so far, and the source of its kernel times.
+fn of_kernel(operation: &Operation, gpus: &[Gpu]) -> Message {
+    measured(Profile {
+        environment: Environment {
+            gpus: gpus.to_vec(),
+            ..Environment::default()
+        },
+        operations: vec![operation.clone()],
+        ..Profile::default()
+    })
+}
+
+/// Messages to the parent.
 struct Outbox<'o> {
     out: &'o mut dyn Write,
-    waiting: Vec<u8>,
-    since: Instant,
+    /// When the last message was sent.
+    sent: Instant,
+    /// How long that took.
+    took: Duration,
 }
 
-/// Longest delay of a group.
-const LOT: Duration = Duration::from_millis(50);
+/// Shortest time between two profiles of a cell on the CPU: the parent's reading competes with the
+/// kernel for the cores.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Time between two profiles of a cell, in times of sending one: a profile grows with its samples.
+const SENDING_TIMES: u32 = 4;
 
 impl Outbox<'_> {
-    /// Sends at once.
     fn send(&mut self, message: &Message) -> Result<()> {
-        self.keep(message)?;
-        self.out.write_all(&self.waiting)?;
-        self.out.flush()?;
-        self.waiting.clear();
-        self.since = Instant::now();
-        Ok(())
-    }
-
-    /// Sends with the next group.
-    fn post(&mut self, message: &Message) -> Result<()> {
-        if self.is_due() {
-            return self.send(message);
-        }
-        self.keep(message)
-    }
-
-    /// True if the next message is sent with all that wait.
-    fn is_due(&self) -> bool {
-        self.since.elapsed() > LOT
-    }
-
-    fn keep(&mut self, message: &Message) -> Result<()> {
+        let start = Instant::now();
         // Ends a partial line that a driver may have written.
-        self.waiting.push(b'\n');
-        serde_json::to_writer(&mut self.waiting, message)?;
-        self.waiting.push(b'\n');
+        let mut line = vec![b'\n'];
+        serde_json::to_writer(&mut line, message)?;
+        line.push(b'\n');
+        self.out.write_all(&line)?;
+        self.out.flush()?;
+        self.sent = Instant::now();
+        self.took = self.sent - start;
         Ok(())
+    }
+
+    /// True if the cell's profile so far should be sent: on a GPU after each call, because its
+    /// driver may end the process.
+    fn is_due(&self, on_gpu: bool) -> bool {
+        let pause = if on_gpu { Duration::ZERO } else { PAUSE };
+        self.sent.elapsed() >= pause.max(SENDING_TIMES * self.took)
+    }
+
+    fn energy_unknown(&mut self, device: &str, why: Option<String>) -> Result<()> {
+        let device = device.to_owned();
+        why.map_or(Ok(()), |why| {
+            self.send(&Message::EnergyUnknown { device, why })
+        })
     }
 }

@@ -19,10 +19,8 @@ pub(super) struct Json<'l> {
 
 #[derive(Serialize)]
 struct JsonSeries<'l> {
-    operation: &'l str,
-    device: &'l str,
-    size: Option<u64>,
-    machine: &'l str,
+    #[serde(flatten)]
+    series: &'l Series,
     points: Vec<JsonPoint<'l>>,
 }
 
@@ -38,14 +36,12 @@ struct JsonPoint<'l> {
 
 #[derive(Serialize)]
 pub(super) struct JsonChange<'l> {
-    operation: &'l str,
-    device: &'l str,
-    size: Option<u64>,
-    machine: &'l str,
+    #[serde(flatten)]
+    series: &'l Series,
     before: JsonPoint<'l>,
     after: JsonPoint<'l>,
     direction: Direction,
-    state: &'static str,
+    state: ChangeState,
     alert: bool,
     levels_ns: [f64; 2],
     ratio: f64,
@@ -82,10 +78,7 @@ fn json_point<'l>(loaded: &'l Loaded, point: &'l Point) -> JsonPoint<'l> {
 fn json_series<'l>(loaded: &'l Loaded, series: &'l Series) -> JsonSeries<'l> {
     let points = series.points.iter();
     JsonSeries {
-        operation: &series.operation,
-        device: &series.device,
-        size: series.size,
-        machine: &series.machine,
+        series,
         points: points.map(|point| json_point(loaded, point)).collect(),
     }
 }
@@ -99,20 +92,11 @@ pub(super) fn json<'l>(found: &'l Found<'l>) -> Json<'l> {
             _ => None,
         };
         JsonItem::Change(Box::new(JsonChange {
-            operation: &series.operation,
-            device: &series.device,
-            size: series.size,
-            machine: &series.machine,
+            series,
             before: json_point(loaded, &change.before),
             after: json_point(loaded, &change.after),
             direction: change.direction,
-            state: match change.state {
-                ChangeState::Open => "open",
-                ChangeState::Newest => "newest",
-                ChangeState::Recovered(_) => "recovered",
-                ChangeState::Accepted => "accepted",
-                ChangeState::Improved => "improved",
-            },
+            state: change.state,
             alert: change.is_alert(),
             levels_ns: change.levels_ns,
             ratio: change.ratio,
@@ -165,11 +149,9 @@ pub(crate) fn values_csv(loaded: &Loaded, out: &mut dyn Write) -> Result<()> {
         for point in &series.points {
             let entry = loaded.entry(point);
             csv.write_record([
-                clean(&series.operation),
-                clean(&series.device),
-                series
-                    .size
-                    .map_or_else(String::new, |size| size.to_string()),
+                clean(&series.key.name),
+                clean(&series.key.device),
+                (series.key.size).map_or_else(String::new, |size| size.to_string()),
                 clean(&series.machine),
                 entry.id.to_string(),
                 entry.time.clone(),

@@ -23,6 +23,15 @@ pub(crate) fn branch() -> Option<String> {
     from_environment(&names).or_else(|| git(&["branch", "--show-current"]))
 }
 
+/// True if a commit is on the branch that is checked out, as far as the repository here has both.
+pub(crate) fn is_here(commit: &str) -> bool {
+    // A file may mark that more than the commit was measured.
+    let commit = commit.strip_suffix("-dirty").unwrap_or(commit);
+    let full = format!("{commit}^{{commit}}");
+    let full = git(&["rev-parse", "--verify", "--end-of-options", &full]);
+    full.is_some() && full == git(&["merge-base", "--end-of-options", commit, "HEAD"])
+}
+
 /// When a commit was made, if the repository here has it.
 pub(crate) fn time(commit: &str) -> Option<String> {
     git(&[

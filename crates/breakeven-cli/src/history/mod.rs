@@ -83,6 +83,7 @@ fn add(path: &Path, args: &AddArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     // All files are read before the first is added: one that cannot be read adds nothing.
     let mut input = Input::new(&args.input, err);
     let mut additions: Vec<(String, At, Profile)> = Vec::new();
+    let (here, mut notes) = (git::commit(), Vec::new());
     for file in &args.files {
         let entries = input.read_history(file)?;
         let is_history = entries.len() > 1;
@@ -90,7 +91,10 @@ fn add(path: &Path, args: &AddArgs, out: &mut dyn Write, err: &mut dyn Write) ->
         for entry in entries {
             let profile = entry.profile;
             let known = entry.commit.or(profile.environment.revision.clone());
-            let commit = args.at.clone().or(known).or_else(git::commit);
+            let known = known.filter(|_| args.at.is_none());
+            let is_here = |commit: &String| Some(commit) == here.as_ref() || git::is_here(commit);
+            let is_elsewhere = known.as_ref().is_some_and(|commit| !is_here(commit));
+            let commit = args.at.clone().or(known).or_else(|| here.clone());
             // Runs of one commit on one machine are one entry.
             let same = additions.iter_mut().find(|(_, at, other)| {
                 let differences = other.environment.differences(&profile.environment);
@@ -102,7 +106,15 @@ fn add(path: &Path, args: &AddArgs, out: &mut dyn Write, err: &mut dyn Write) ->
                 continue;
             }
             let time = args.date.clone().or(entry.date);
-            let branch = args.branch.clone().or(entry.branch).or_else(git::branch);
+            let branch = args.branch.clone().or(entry.branch);
+            let checked_out = branch.is_none().then(git::branch).flatten();
+            if let (Some(commit), Some(branch), true) = (&commit, &checked_out, is_elsewhere) {
+                notes.push(format!(
+                    "note: {file}: its commit {commit} is not on {branch}, which is checked out: it \
+                     gets no branch; --branch names one"
+                ));
+            }
+            let branch = branch.or(checked_out.filter(|_| !is_elsewhere));
             let at = At {
                 time: time.or_else(|| commit.as_deref().and_then(git::time)),
                 branch: branch.filter(|branch| !branch.is_empty()),
@@ -110,6 +122,10 @@ fn add(path: &Path, args: &AddArgs, out: &mut dyn Write, err: &mut dyn Write) ->
             };
             additions.push((file.clone(), at, profile));
         }
+    }
+    for note in notes {
+        // The reader of stderr may be gone.
+        let _ = writeln!(err, "{}", clean(&note));
     }
     let mut history = History::create(path)?;
     for (file, at, profile) in additions {
@@ -159,14 +175,14 @@ fn only(loaded: &mut Loaded, operation: Option<&str>) -> Result<()> {
     let Some(operation) = operation else {
         return Ok(());
     };
-    let names = || loaded.series.iter().map(|series| series.operation.as_str());
+    let names = || loaded.series.iter().map(|series| series.key.name.as_str());
     if !names().any(|name| name == operation) {
         let hint = crate::values::similar(operation, names());
         bail!(
             "there is no operation {operation:?} in the history; {hint}`breakeven history show` names all"
         );
     }
-    loaded.series.retain(|series| series.operation == operation);
+    loaded.series.retain(|series| series.key.name == operation);
     Ok(())
 }
 
@@ -204,7 +220,7 @@ fn changes(path: &Path, args: &ChangesArgs, out: &mut dyn Write) -> Result<Endin
     let mut changes = breakeven_history::changes(&loaded, &sensitivity(&args.sensitivity));
     let mut failed = history.failed(&loaded.entries)?;
     let asked = |name: &String| args.operation.as_ref().is_none_or(|asked| asked == name);
-    failed.retain(|failed| asked(&failed.operation.name));
+    failed.retain(|failed| asked(&failed.key.name));
     let passed = failed.is_empty() && !changes.iter().any(Change::is_alert);
     changes.retain(|change| change.is_alert() || !args.open);
     let mut found = Found::new(&loaded, changes);

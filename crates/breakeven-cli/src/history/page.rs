@@ -115,7 +115,7 @@ fn overview_page(found: &Found<'_>) -> Page {
         Row {
             group: Text::from(series.machine.clone()),
             ..Row::new([
-                Text::from(series.key().to_string()),
+                Text::from(series.key.to_string()),
                 series.points.len().to_string().into(),
                 unit::time(newest).into(),
                 unit::change(newest / oldest - 1.0).into(),
@@ -148,7 +148,7 @@ pub(crate) fn series(found: &Found<'_>, format: PageFormat, out: &mut dyn Write)
 fn series_page(found: &Found<'_>) -> Page {
     let mut page = Page::default();
     for (number, series) in found.loaded.series.iter().enumerate() {
-        page.heading(format!("{}, {}", series.key(), series.machine));
+        page.heading(format!("{}, {}", series.key, series.machine));
         page.blocks.push(Block::Picture(picture(&series.points)));
         let hidden = series.points.len().saturating_sub(LISTED);
         let rows = series.points.iter().enumerate().skip(hidden);
@@ -239,7 +239,7 @@ fn changes_page(found: &Found<'_>) -> Page {
     let mut page = Page::default();
     let failed = |failed: &Failed| Item {
         head: vec![
-            Text::new(failed.operation.to_string(), Tone::Strong),
+            Text::new(failed.key.to_string(), Tone::Strong),
             Text::new(format!("failed: {}", failed.failure), Tone::Bad),
         ],
         facts: vec![("at".to_owned(), name(&failed.entry).into())],
@@ -302,7 +302,7 @@ fn item(found: &Found<'_>, index: usize) -> Item {
     }
     Item {
         head: vec![
-            Text::new(series.key().to_string(), Tone::Strong),
+            Text::new(series.key.to_string(), Tone::Strong),
             Text::new(sentence(change), tone(change)),
         ],
         facts: facts

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::time::SystemTime;
 
 use anyhow::Result;
+use breakeven::kernels::NAMES;
 use breakeven::plan::{GpuSpec, Machine, OperationCosts};
 use breakeven::{Costs, WorkloadProfile};
 use breakeven_profile::unit;
@@ -92,6 +93,16 @@ impl Measured {
     pub(super) fn not_on(&self, gpu: &str) -> String {
         let operation = &self.operation;
         format!("{operation:?} was not measured on {gpu}, whose time is not included")
+    }
+
+    /// Says that nothing is known of the operation on the CPU, and how to measure it.
+    pub(super) fn not_on_cpu(&self) -> String {
+        let operation = &self.operation;
+        let how = match NAMES.contains(&&**operation) {
+            true => format!("`breakeven profile --strategy auto --kernel {operation}` measures it"),
+            false => "executions with the strategy Auto measure it".to_owned(),
+        };
+        format!("{operation:?} was not measured on the CPU, so no times are compared; {how}")
     }
 
     /// Time of a task on one core of this machine, ns, which is assumed for a described machine;

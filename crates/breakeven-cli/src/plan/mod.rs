@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use breakeven::WorkloadProfile;
 use breakeven::execute::{measure_power, ordered_prices, ordered_strategy, read_prices};
 use breakeven::hardware::{HardwareCapabilities, as_planned, gpu_spec};
@@ -173,8 +173,14 @@ impl Question {
             objective: self.objective,
             prices: self.prices.as_ref(),
         };
-        let free = decide_by(goal, workload, &machine, heuristics, &costs)
-            .with_context(|| name.clone())?;
+        let free = decide_by(goal, workload, &machine, heuristics, &costs);
+        let free = free.map_err(|error| {
+            let flag = match (self.objective.resource(), &self.prices) {
+                (Some(Resource::Cost), None) => " (--prices)",
+                _ => "",
+            };
+            anyhow!("{name}: {error}{flag}")
+        })?;
         let ordered = self.ordered.map(|strategy| {
             decide_for(
                 strategy,
@@ -215,6 +221,8 @@ impl Question {
                 let unknown = |gpu: &GpuCosts| gpu.cost.is_none();
                 if costs.cpu.is_none() && costs.gpus.iter().all(unknown) {
                     notes.push(measured.nothing_known(&self.workload));
+                } else if costs.cpu.is_none() && task_time.is_none() {
+                    notes.push(measured.not_on_cpu());
                 } else if let [_, _, ..] = &machine.gpus[..] {
                     let gpus = machine.gpus.iter().zip(&costs.gpus);
                     let gpus = gpus.filter(|(_, costs)| unknown(costs));
@@ -253,7 +261,7 @@ impl Question {
 fn unknown_rates(gpu: &GpuSpec) -> Option<String> {
     let (launch, transfer) = (gpu.launch.is_known(), gpu.transfer_bytes_per_s.is_known());
     let missing = match (launch, transfer) {
-        _ if !gpu.speedup.is_known() => {
+        _ if gpu.speedup.is_unknown() => {
             "its rate over that of a core (`speedup`) is not known: there is no estimate of its time"
         }
         (true, true) => return None,

@@ -15,10 +15,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::engine::devices::devices;
 use crate::engine::load::{self, Recording};
-use crate::engine::protocol::{Cell, Message, Request};
-use crate::engine::session::{Machine, Session, detect};
-use crate::engine::suite::{Counted, Event, Workload, counted, meter};
-use crate::engine::supervisor::{self, Ended};
+use crate::engine::protocol::{Cell, Request};
+use crate::engine::session::{Machine, Session, Step, detect};
+use crate::engine::suite::{Counted, Workload, counted, meter};
+use crate::engine::supervisor::Ended;
 use crate::exit::Ending;
 use crate::profile::args::{EnergyWhen, ProfileArgs};
 use crate::show::{self, Absent, Report};
@@ -59,9 +59,6 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
     let energy = energy(args, counted_on, &machine)?;
 
     let mut session = Session::new(hardware);
-    if args.with_host {
-        session.profile.environment.host = host();
-    }
     let recording = match args.record_load {
         true => Some(load::start(LOAD_EVERY, LOAD_SAMPLES, hardware, true)?),
         false => None,
@@ -71,6 +68,14 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
     session.profile.load.extend(load);
     let ended = ended?;
     session.profile.interrupted = ended == Ended::Interrupted;
+    // Another run may have executed a batch on other devices.
+    session.profile.operations.sort_by_key(|operation| {
+        let kernel = operation.name.split(':').next();
+        NAMES.iter().position(|name| Some(*name) == kernel)
+    });
+    if args.with_host {
+        session.profile.environment.host = host();
+    }
 
     // The file is written first: measurements must not wait for a blocked terminal, nor the tables
     // for a full disk.
@@ -264,7 +269,6 @@ fn measure(
             0 => machine.iter().chain(again).cloned().collect(),
             _ => again.cloned().collect(),
         };
-        session.begin_run(run);
         let request = Request {
             cells,
             warmup: args.warmup,
@@ -273,10 +277,8 @@ fn measure(
             energy: energy.clone(),
             ..Request::default()
         };
-        let ended = supervisor::run(&request, &mut |index, message| {
-            let cell = &request.cells[index];
-            show_progress(&progress, cell, &message, run, args.runs.get());
-            session.take(cell, message);
+        let ended = session.run(&request, &mut |cell, step| {
+            show_progress(&progress, cell, &step, run, args.runs.get());
         })?;
         if ended == Ended::Interrupted {
             progress.finish_and_clear();
@@ -295,7 +297,7 @@ pub(super) fn progress(steps: u64) -> ProgressBar {
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-fn show_progress(progress: &ProgressBar, cell: &Cell, message: &Message, run: u32, runs: u32) {
+fn show_progress(progress: &ProgressBar, cell: &Cell, step: &Step, run: u32, runs: u32) {
     let now = match cell {
         Cell::Detect | Cell::Load => "detecting the devices".to_owned(),
         Cell::Clock => "the clock".to_owned(),
@@ -311,18 +313,8 @@ fn show_progress(progress: &ProgressBar, cell: &Cell, message: &Message, run: u3
         1 => progress.set_message(now),
         _ => progress.set_message(format!("{now}, run {} of {runs}", run + 1)),
     }
-    let is_step = match message {
-        Message::Event(event) => {
-            matches!(
-                event,
-                Event::FirstCall(_) | Event::WarmUp(_) | Event::Sample(_)
-            )
-        }
-        Message::Execution(_) => true,
-        Message::End => matches!(cell, Cell::Clock | Cell::Peak { .. }),
-        _ => false,
-    };
-    progress.inc(is_step.into());
+    let is_done = step.is_last && matches!(cell, Cell::Clock | Cell::Peak { .. });
+    progress.inc(step.calls + u64::from(is_done));
 }
 
 fn host() -> Option<String> {

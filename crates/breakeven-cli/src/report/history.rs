@@ -21,7 +21,7 @@ pub(super) fn series(path: &Path, profile: &Profile) -> Result<Vec<HistorySeries
     let history = History::open(path)?;
     let mut loaded = history.load(&history.main_branch()?)?;
     let keys: HashSet<_> = profile.operations.iter().map(|each| each.key()).collect();
-    loaded.series.retain(|series| keys.contains(&series.key()));
+    loaded.series.retain(|series| keys.contains(&series.key));
     let found = changes(&loaded, &Sensitivity::default());
     let most = (MOST_POINTS / loaded.series.len().max(1)).max(LEAST_POINTS);
     let of = |(number, series): (usize, &Series)| {
@@ -66,8 +66,8 @@ fn shown(loaded: &Loaded, series: &Series, found: &[&Change], most: usize) -> Hi
     let found = found.iter().filter(|change| change.index >= from);
     HistorySeries {
         label: match several {
-            true => format!("{}, {}", series.key(), series.machine),
-            false => series.key().to_string(),
+            true => format!("{}, {}", series.key, series.machine),
+            false => series.key.to_string(),
         },
         unit: "median time".to_owned(),
         points: series.points[from..].iter().map(point).collect(),

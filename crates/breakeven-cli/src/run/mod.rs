@@ -17,7 +17,7 @@ use breakeven::{Costs, WorkloadProfile};
 use breakeven_judge::Outcome;
 use breakeven_profile::file;
 use breakeven_profile::recorder::{ExportError, get_profiler};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use inputs::{Input, InputError};
 use joblog::Before;
 use jobs::{Jobs, Stop};
@@ -98,8 +98,9 @@ pub(crate) fn run(args: &RunArgs, err: &mut dyn Write) -> Result<Ending> {
     let begun = Instant::now();
     let bar = match args.progress {
         true => {
-            let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {eta} left");
-            progress(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+            let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {left}");
+            let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+            progress(0).with_style(style.with_key("left", left))
         }
         false => ProgressBar::hidden(),
     };
@@ -158,6 +159,14 @@ pub(crate) fn run(args: &RunArgs, err: &mut dyn Write) -> Result<Ending> {
 }
 
 /// Prints the commands: the GPU's if all jobs would run on it.
+/// The estimated time left; nothing before there is an estimate.
+fn left(state: &ProgressState, out: &mut dyn std::fmt::Write) {
+    let eta = state.eta();
+    if !eta.is_zero() {
+        let _ = write!(out, "{:#} left", HumanDuration(eta));
+    }
+}
+
 fn dry_run(args: &RunArgs, cpu: &Template, gpu: Option<&Template>) -> Result<Ending> {
     let gpu = gpu.filter(|_| args.strategy == ExecutionStrategy::GpuOnly);
     let most = if gpu.is_some() {

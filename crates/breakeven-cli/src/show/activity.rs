@@ -96,7 +96,7 @@ fn times(report: &Report, activity: &Activity) -> Vec<Row> {
 
 fn longest(report: &Report, activity: &Activity) -> Table {
     // Ranges surround operations, and have no time of their own.
-    let on_it = |row: &&Judged| row.device == activity.device && row.own_ns > 0.0;
+    let on_it = |row: &&Judged| row.key.device == activity.device && row.own_ns > 0.0;
     let mut ran: Vec<&Judged> = report.overview.rows.iter().filter(on_it).collect();
     ran.sort_by(|a, b| b.total_ns.total_cmp(&a.total_ns));
     let all: f64 = ran.iter().map(|row| row.total_ns).sum();
@@ -121,7 +121,7 @@ fn longest(report: &Report, activity: &Activity) -> Table {
         line([name, unit::count(calls), time(total), part])
     };
     let mut rows: Vec<Row> = (ran.iter().take(LISTED))
-        .map(|row| cells(row.operation.clone(), &[row]))
+        .map(|row| cells(row.key.name.clone(), &[row]))
         .collect();
     if left > 0 {
         rows.push(cells(

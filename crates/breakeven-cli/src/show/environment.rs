@@ -1,7 +1,7 @@
 //! The head of a profile's page: the machine, its GPUs, its measured peaks.
 
 use breakeven_judge::page::{Column, Page, Row, Table, Text, Tone};
-use breakeven_profile::profile::{Cpu, Gpu, Peak};
+use breakeven_profile::profile::{Clock, Cpu, Gpu, Peak};
 use breakeven_profile::unit;
 
 use super::Report;
@@ -43,7 +43,7 @@ pub(super) fn add(report: &Report, page: &mut Page) {
             "{}, {} a reading, steps of {}",
             clock.source,
             unit::time(clock.read_ns),
-            unit::time(clock.resolution_ns)
+            smallest_step(clock)
         );
         facts.push(("clock", text.into()));
     }
@@ -132,6 +132,14 @@ pub(crate) fn peak_cells(peak: &Peak) -> [String; 6] {
     ]
 }
 
+/// The clock's smallest step; it is measured in whole nanoseconds.
+pub(crate) fn smallest_step(clock: &Clock) -> String {
+    match clock.resolution_ns {
+        0.0 => "less than 1 ns".to_owned(),
+        ns => unit::time(ns),
+    }
+}
+
 pub(crate) const PEAK_HEADS: [&str; 6] = [
     "memory",
     "best cache",
@@ -140,3 +148,19 @@ pub(crate) const PEAK_HEADS: [&str; 6] = [
     "upload",
     "download",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_rounds_to_zero_is_not_none() {
+        let step = |resolution_ns| {
+            smallest_step(&Clock {
+                resolution_ns,
+                ..Clock::default()
+            })
+        };
+        assert_eq!([0.0, 1.0].map(step), ["less than 1 ns", "1 ns"]);
+    }
+}

@@ -145,7 +145,7 @@ pub(super) fn add(report: &Report, page: &mut Page) {
         Some(Batches { row, record })
     });
     let rows = rows.map(|each| {
-        let label = report.label(&each.row.device);
+        let label = report.label(&each.row.key.device);
         let cells = [label, each.record.strategy().to_owned()].into_iter();
         let fallbacks = fell_back(report, each.record).into_iter();
         let fallbacks = fallbacks.map(|text| Text::new(text, Tone::Warning));

@@ -6,10 +6,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use breakeven_judge::budget::Idle;
-use breakeven_judge::gate::Reason;
 use breakeven_judge::page::{Page, clean};
 use breakeven_judge::{Limits, Outcome, Overview, Standing, Thresholds, overview};
-use breakeven_profile::profile::Profile;
+use breakeven_profile::profile::{OperationKey, Profile};
 use breakeven_report::Words;
 use clap::Args;
 use serde::Serialize;
@@ -105,19 +104,14 @@ impl Report {
         let overview = overview(&profile, &limits);
         let mut held = overview.rows.iter().flat_map(|row| &row.budgets);
         let over = budgets_given && held.any(|held| held.standing == Standing::Over);
-        let budgets = match unmatched.iter().all(|(_, why)| *why == Idle::Failed) {
+        let budgets = match unmatched.iter().all(|idle| idle.why == Idle::Failed) {
             _ if over => Outcome::Failed,
             _ if unmatched.is_empty() => Outcome::Passed,
             true => Outcome::Failed,
             false => Outcome::Mismatched,
         };
-        let unmatched = unmatched.into_iter().map(|(scope, why)| {
-            let budget = scope.to_string();
-            Reason::IdleBudget { budget, why }.to_string()
-        });
-        let unmatched = unmatched.collect();
         Self {
-            unmatched,
+            unmatched: unmatched.iter().map(ToString::to_string).collect(),
             budgets,
             budgets_given,
             has_targets: budgets_given,
@@ -156,15 +150,13 @@ impl Report {
 
     /// An operation's name, with its size if the profile has several.
     fn operation(&self, name: &str, size: Option<u64>) -> String {
-        match size.filter(|_| self.sized.contains(name)) {
-            Some(size) => format!("{name} (size {size})"),
-            None => name.to_owned(),
-        }
+        OperationKey::sized(name, size.filter(|_| self.sized.contains(name)))
     }
 
     /// An operation and its device.
-    fn who(&self, name: &str, size: Option<u64>, device: &str) -> String {
-        format!("{} on {}", self.operation(name, size), self.label(device))
+    fn who(&self, key: &OperationKey) -> String {
+        let operation = self.operation(&key.name, key.size);
+        format!("{operation} on {}", self.label(&key.device))
     }
 
     /// The id of a device; a software GPU is marked.

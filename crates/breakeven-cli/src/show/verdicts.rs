@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use breakeven_judge::bottleneck::Targets;
+use breakeven_judge::bottleneck::{NextStep, Targets};
 use breakeven_judge::page::figures::times;
 use breakeven_judge::page::{Column, Item, Page, Row, Table, Text, Tone};
 use breakeven_judge::{Finding, FindingKind, Standing, Winner};
@@ -148,7 +148,7 @@ fn add_findings(report: &Report, page: &mut Page) {
         if let (Some(last), [finding, ..]) = (items.last_mut(), &group[..]) {
             last.facts = vec![
                 ("cause".to_owned(), finding.cause.clone().into()),
-                ("next".to_owned(), with_flag(&finding.next_step).into()),
+                ("next".to_owned(), with_flag(finding.next_step).into()),
             ];
         }
         items
@@ -162,13 +162,16 @@ fn add_findings(report: &Report, page: &mut Page) {
 }
 
 /// The next step, with the flag for it.
-fn with_flag(step: &str) -> String {
-    step.replace("more warm-up calls", "more warm-up calls (--warmup)")
-        .replace("more runs", "more runs (--runs)")
+fn with_flag(step: NextStep) -> String {
+    match step {
+        NextStep::MoreWarmUp => format!("{step} (--warmup)"),
+        NextStep::MoreRuns => format!("{step} (--runs)"),
+        _ => step.to_string(),
+    }
 }
 
 fn item(report: &Report, finding: &Finding) -> Item {
-    let who = report.who(&finding.operation, finding.size, &finding.device);
+    let who = report.who(&finding.key);
     let said = Text::new(finding_text(finding), Tone::Warning);
     Item {
         head: vec![format!("{who}:").into(), said],
@@ -215,7 +218,7 @@ fn add_targets(report: &Report, page: &mut Page) {
     let more = missed.len().saturating_sub(MOST_PRINTED);
     let rows = missed.into_iter().take(MOST_PRINTED).map(|(row, targets)| {
         Row::new([
-            report.who(&row.operation, row.size, &row.device).into(),
+            report.who(&row.key).into(),
             Text::new(missed_text(*targets), Tone::Warning),
             unit::percent(row.share_of_total).into(),
         ])
@@ -249,7 +252,7 @@ fn missed_text(targets: Targets) -> String {
 fn add_budgets(report: &Report, page: &mut Page) {
     let rows = report.overview.rows.iter();
     let table = Standing::table(rows.flat_map(|row| {
-        let who = report.who(&row.operation, row.size, &row.device);
+        let who = report.who(&row.key);
         row.budgets.iter().map(move |held| (who.clone(), *held))
     }));
     if table.rows.is_empty() && !report.budgets_given {

@@ -37,7 +37,7 @@ pub(super) fn executions(
     for (index, device) in found.devices.iter().enumerate() {
         for (value, tasks) in batches(axis, workers) {
             let measured = found.points.iter().find(|point| point.value == value);
-            let Some(ns) = measured.and_then(|point| point.median_ns(index)) else {
+            let Some(ns) = measured.and_then(|point| point.times[index].median_ns) else {
                 // The point failed there, or was not reached.
                 continue;
             };

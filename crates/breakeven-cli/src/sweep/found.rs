@@ -5,6 +5,7 @@ use breakeven_judge::break_even::{BreakEven, SizeTimes, break_even};
 use breakeven_judge::run_medians;
 use breakeven_profile::profile::{self, Device, Profile};
 use breakeven_profile::stats::median;
+use serde::Serialize;
 
 use super::axis::Axis;
 use crate::engine::protocol::SWEEP_VALUE;
@@ -21,13 +22,24 @@ pub(crate) struct Found {
 }
 
 /// A value, and each device's time at it.
+#[derive(Serialize)]
 pub(crate) struct Point {
     pub(crate) value: u64,
     pub(crate) elements: u64,
-    /// The medians of each device's rounds, ns; in the order of the devices.
-    pub(crate) rounds_ns: Vec<Vec<f64>>,
-    /// Why a device has no times.
-    pub(crate) failures: Vec<Option<profile::Failure>>,
+    /// In the order of the devices.
+    pub(crate) times: Vec<Time>,
+}
+
+/// A device's time at a value.
+#[derive(Default, Serialize)]
+pub(crate) struct Time {
+    pub(crate) device: String,
+    /// The median over the rounds, ns.
+    pub(crate) median_ns: Option<f64>,
+    /// The medians of the rounds, ns.
+    pub(crate) rounds_ns: Vec<f64>,
+    /// Why it has no times.
+    pub(crate) failure: Option<profile::Failure>,
 }
 
 /// A device compared with the CPU.
@@ -37,13 +49,6 @@ pub(crate) struct Rival {
     pub(crate) times: Vec<SizeTimes>,
     /// None if no values lie between those measured.
     pub(crate) break_even: Option<BreakEven>,
-}
-
-impl Point {
-    /// Time of a device, the median over its rounds, ns.
-    pub(crate) fn median_ns(&self, device: usize) -> Option<f64> {
-        median(self.rounds_ns.get(device)?).ok()
-    }
 }
 
 impl Found {
@@ -59,16 +64,21 @@ impl Found {
             };
             let found = points.iter().position(|point| point.value == value);
             let index = found.unwrap_or_else(|| {
+                let time = |device: &String| Time {
+                    device: device.clone(),
+                    ..Time::default()
+                };
                 points.push(Point {
                     value,
                     elements: operation.size.unwrap_or(0),
-                    rounds_ns: vec![Vec::new(); devices.len()],
-                    failures: vec![None; devices.len()],
+                    times: devices.iter().map(time).collect(),
                 });
                 points.len() - 1
             });
-            points[index].rounds_ns[device] = run_medians(operation);
-            points[index].failures[device] = operation.failure.clone();
+            let time = &mut points[index].times[device];
+            time.rounds_ns = run_medians(operation);
+            time.median_ns = median(&time.rounds_ns).ok();
+            time.failure = operation.failure.clone();
         }
         points.sort_by_key(|point| point.value);
         let rival = |(index, device): (usize, &String)| Rival::of(device, index, &points, axis);
@@ -109,8 +119,8 @@ impl Rival {
     fn of(device: &str, index: usize, points: &[Point], axis: &Axis) -> Self {
         let times = points.iter().map(|point| SizeTimes {
             size: point.value as f64,
-            device_ns: point.rounds_ns[index].clone(),
-            over_ns: point.rounds_ns[0].clone(),
+            device_ns: point.times[index].rounds_ns.clone(),
+            over_ns: point.times[0].rounds_ns.clone(),
         });
         let has_both = |times: &SizeTimes| !times.device_ns.is_empty() && !times.over_ns.is_empty();
         let times: Vec<SizeTimes> = times.filter(has_both).collect();

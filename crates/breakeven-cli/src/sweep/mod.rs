@@ -10,12 +10,12 @@ use breakeven_judge::break_even::refined_sizes;
 use breakeven_profile::file;
 use breakeven_profile::profile::Device;
 use executions::executions;
-pub(crate) use found::{Found, Point, Rival};
+pub(crate) use found::{Found, Point, Rival, Time};
 
 use crate::engine::devices::devices;
-use crate::engine::protocol::{Cell, Message, PointCell, Request};
-use crate::engine::session::{Machine, Session, detect};
-use crate::engine::supervisor::{self, Ended};
+use crate::engine::protocol::{Cell, PointCell, Request};
+use crate::engine::session::{Machine, Session, Step, detect};
+use crate::engine::supervisor::Ended;
 use crate::exit::{Ending, Interrupted};
 use crate::print::unless_closed;
 use crate::profile::{memory, progress};
@@ -110,19 +110,9 @@ fn teach(
         iterations: executions::EXECUTIONS,
         ..request(args)
     };
-    let ended = supervisor::run(&request, &mut |index, message| {
-        if ends(&message) {
-            progress.inc(1);
-        }
-        session.take(&request.cells[index], message);
-    });
+    let ended = session.run(&request, &mut |_, step| progress.inc(step.is_last.into()));
     progress.finish_and_clear();
     ended
-}
-
-/// True for the last message of a cell.
-fn ends(message: &Message) -> bool {
-    matches!(message, Message::End | Message::Failed(_))
 }
 
 struct Sweep<'s> {
@@ -138,10 +128,7 @@ impl Sweep<'_> {
             cells: vec![Cell::Clock],
             ..request(self.args)
         };
-        let session = &mut *self.session;
-        let ended = supervisor::run(&clock, &mut |_, message| {
-            session.take(&Cell::Clock, message)
-        })?;
+        let ended = self.session.run(&clock, &mut |_, _| {})?;
         if ended == Ended::Interrupted
             || self.rounds(&self.axis.values, devices)? == Ended::Interrupted
         {
@@ -191,14 +178,8 @@ impl Sweep<'_> {
                 ..request(self.args)
             };
             progress.set_message(format!("round {} of {rounds}", round + 1));
-            self.session.begin_run(round);
-            let session = &mut *self.session;
-            let ended = supervisor::run(&request, &mut |index, message| {
-                if ends(&message) {
-                    progress.inc(1);
-                }
-                session.take(&request.cells[index], message);
-            })?;
+            let step = &mut |_: &_, step: Step| progress.inc(step.is_last.into());
+            let ended = self.session.run(&request, step)?;
             if ended == Ended::Interrupted {
                 progress.finish_and_clear();
                 return Ok(ended);

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::engine::session::Session;
 use crate::sweep::args::SweepFormat;
-use crate::sweep::{Found, Point, Rival};
+use crate::sweep::{Found, Point, Rival, Time};
 
 /// Prints the result in the requested format.
 pub(crate) fn write(
@@ -55,17 +55,17 @@ fn page(found: &Found, session: &Session, hardware: &HardwareCapabilities) -> Pa
             .map(|head| Column::figures(head, if head == "elements" { 1 } else { Column::KEPT }))
             .chain(gpus)
             .collect(),
-        rows: found.points.iter().map(|point| row(found, point)).collect(),
+        rows: found.points.iter().map(row).collect(),
         ..Table::default()
     });
     page.blocks
         .extend(crate::sweep::plot::of(found).map(Block::Picture));
     for point in &found.points {
-        for (device, failure) in found.devices.iter().zip(&point.failures) {
-            if let Some(failure) = failure {
+        for time in &point.times {
+            if let Some(failure) = &time.failure {
                 let text = format!(
                     "{} failed at {} {}: {failure}",
-                    session.profile.device_label(device),
+                    session.profile.device_label(&time.device),
                     found.over,
                     unit::count(point.value as f64)
                 );
@@ -95,19 +95,20 @@ fn page(found: &Found, session: &Session, hardware: &HardwareCapabilities) -> Pa
 }
 
 /// A value and its times; for a GPU also the ratio to the CPU's.
-fn row(found: &Found, point: &Point) -> Row {
-    let of = |device: usize| match point.median_ns(device) {
+fn row(point: &Point) -> Row {
+    let of = |device: &Time| match device.median_ns {
         Some(ns) => time(ns),
-        None if point.failures[device].is_some() => "failed".to_owned(),
+        None if device.failure.is_some() => "failed".to_owned(),
         None => "–".to_owned(),
     };
+    let cpu = &point.times[0];
     let mut cells = vec![
         unit::count(point.value as f64).into(),
         unit::count(point.elements as f64).into(),
-        Text::from(of(0)),
+        Text::from(of(cpu)),
     ];
-    for device in 1..found.devices.len() {
-        let both = point.median_ns(device).zip(point.median_ns(0));
+    for device in &point.times[1..] {
+        let both = device.median_ns.zip(cpu.median_ns);
         let ratio = both.map(|(gpu, cpu)| gpu / cpu);
         let tone = match ratio {
             Some(ratio) if ratio < 1.0 => Tone::Good,
@@ -124,15 +125,10 @@ fn answer(found: &Found, rival: &Rival) -> String {
     let over = found.over;
     let count = |value: f64| unit::count(value.round());
     let Some(break_even) = rival.break_even else {
-        let index = found
-            .devices
-            .iter()
-            .position(|device| *device == rival.device);
         let pays = found.points.iter().filter(|point| {
-            let times = index
-                .and_then(|index| point.median_ns(index))
-                .zip(point.median_ns(0));
-            times.is_some_and(|(gpu, cpu)| gpu < cpu)
+            let own = point.times.iter().find(|time| time.device == rival.device);
+            let times = own.and_then(|own| own.median_ns);
+            (times.zip(point.times[0].median_ns)).is_some_and(|(gpu, cpu)| gpu < cpu)
         });
         let pays: Vec<String> = pays.map(|point| count(point.value as f64)).collect();
         return match pays.is_empty() {
@@ -156,24 +152,9 @@ struct Document<'f> {
     kernel: &'f str,
     over: &'f str,
     interrupted: bool,
-    points: Vec<JsonPoint<'f>>,
+    points: &'f [Point],
     break_even: Vec<JsonBreakEven<'f>>,
     evidence: &'f [profile::BreakEven],
-}
-
-#[derive(Serialize)]
-struct JsonPoint<'f> {
-    value: u64,
-    elements: u64,
-    times: Vec<JsonTime<'f>>,
-}
-
-#[derive(Serialize)]
-struct JsonTime<'f> {
-    device: &'f str,
-    median_ns: Option<f64>,
-    rounds_ns: &'f [f64],
-    failure: &'f Option<profile::Failure>,
 }
 
 /// In values of the swept quantity; `evidence` has elements.
@@ -191,21 +172,6 @@ struct JsonBreakEven<'f> {
 }
 
 fn write_json(found: &Found, session: &Session, out: &mut dyn Write) -> Result<()> {
-    let points = found.points.iter().map(|point| JsonPoint {
-        value: point.value,
-        elements: point.elements,
-        times: found
-            .devices
-            .iter()
-            .enumerate()
-            .map(|(index, device)| JsonTime {
-                device,
-                median_ns: point.median_ns(index),
-                rounds_ns: &point.rounds_ns[index],
-                failure: &point.failures[index],
-            })
-            .collect(),
-    });
     let break_even = found.rivals.iter().map(|rival| {
         let (answer, value, interval) = match rival.break_even {
             None => ("fixed", None, None),
@@ -230,7 +196,7 @@ fn write_json(found: &Found, session: &Session, out: &mut dyn Write) -> Result<(
         kernel: found.kernel,
         over: found.over.name(),
         interrupted: session.profile.interrupted,
-        points: points.collect(),
+        points: &found.points,
         break_even: break_even.collect(),
         evidence: &session.profile.evidence.break_even,
     };
@@ -254,26 +220,24 @@ fn write_csv(found: &Found, out: &mut dyn Write) -> Result<()> {
     ])?;
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     for point in &found.points {
-        let cpu = point.median_ns(0);
-        for (index, device) in found.devices.iter().enumerate() {
-            let rounds = &point.rounds_ns[index];
-            let failure = point.failures[index].as_ref();
-            if rounds.is_empty() && failure.is_none() {
+        for time in &point.times {
+            let (rounds, median) = (&time.rounds_ns, time.median_ns);
+            if rounds.is_empty() && time.failure.is_none() {
                 continue;
             }
-            let median = point.median_ns(index);
+            let ratio = median.zip(point.times[0].median_ns);
             csv.write_record([
                 found.kernel.to_owned(),
                 found.over.name().to_owned(),
                 point.value.to_string(),
                 point.elements.to_string(),
-                device.clone(),
+                time.device.clone(),
                 rounds.len().to_string(),
                 number(median),
                 number(rounds.iter().copied().reduce(f64::min)),
                 number(rounds.iter().copied().reduce(f64::max)),
-                number(median.zip(cpu).map(|(own, cpu)| own / cpu)),
-                failure.map_or_else(String::new, ToString::to_string),
+                number(ratio.map(|(own, cpu)| own / cpu)),
+                (time.failure.as_ref()).map_or_else(String::new, ToString::to_string),
             ])?;
         }
     }

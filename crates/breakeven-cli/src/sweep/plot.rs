@@ -44,10 +44,11 @@ impl Axis {
 pub(super) fn of(found: &Found) -> Option<Vec<String>> {
     let values = found.points.iter().map(|point| point.value as f64);
     let devices = found.devices.len().min(MARKS.len());
-    let times = found
-        .points
-        .iter()
-        .flat_map(|point| (0..devices).filter_map(|device| point.median_ns(device)));
+    let times = found.points.iter().flat_map(|point| {
+        point.times[..devices]
+            .iter()
+            .filter_map(|time| time.median_ns)
+    });
     let (x, y) = (Axis::of(values, WIDTH)?, Axis::of(times, HEIGHT)?);
     let mut cells = vec![[' '; WIDTH]; HEIGHT];
     for rival in &found.rivals {
@@ -57,11 +58,11 @@ pub(super) fn of(found: &Found) -> Option<Vec<String>> {
         }
     }
     for point in &found.points {
-        for (device, mark) in MARKS.iter().enumerate().take(devices) {
-            if let Some(ns) = point.median_ns(device) {
+        for (time, mark) in point.times.iter().zip(MARKS) {
+            if let Some(ns) = time.median_ns {
                 let cell = &mut cells[HEIGHT - 1 - y.cell(ns)][x.cell(point.value as f64)];
                 *cell = if *cell == ' ' || *cell == '┊' {
-                    *mark
+                    mark
                 } else {
                     '*'
                 };

@@ -115,7 +115,7 @@ fn a_side_without_joules_is_named() {
     let blur = "{\"name\": \"blur\", \"size\": 65536, \"samples_ns\": [4000000]}".to_owned();
     write(directory.path(), "old.json", &[blur]);
     let old = within(&directory, "compare a.json old.json --metric energy");
-    assert_snapshot!(old.refusal(), @"error: no operation has energy on both sides: blur on cpu, size 65536 lacks it on the current side; judge another metric, or measure with it recorded (`breakeven profile --energy` says what it needs)");
+    assert_snapshot!(old.refusal(), @"error: no operation has energy on both sides: blur on cpu, size 65536 lacks it on the current side; judge another metric, or measure with it recorded (`breakeven profile` measures it where the machine has a counter)");
 }
 
 #[test]

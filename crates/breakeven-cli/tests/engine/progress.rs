@@ -30,11 +30,13 @@ fn long_commands_show_how_far_they_are() {
             "sweep vector_add --from 1000 --to 4000 --rounds 2 --device cpu",
             "round 2 of 2",
         ),
-        ("run --progress --cpu sleep --jobs 1 0.4 0.4 0.4", "left"),
+        ("run --progress --cpu sleep --jobs 1 1.2 1.2", "left"),
     ] {
         let Some(written) = on_terminal(line) else {
             return;
         };
         assert!(written.contains(shown), "{line}: {written:?}");
+        // Before there is an estimate.
+        assert!(!written.contains("0s left"), "{line}: {written:?}");
     }
 }

@@ -1,12 +1,12 @@
-//! BenchmarkDotNet's JSON (`--exporters json`, or `briefjson`). A launch (a process, told
+//! BenchmarkDotNet's JSON (`--exporters json`, or `briefjson`). A launch (a process, recorded
 //! by `LaunchIndex`) is a run and its measured iterations are the samples; by default there
 //! is one launch, and `--launchCount N` gives N runs. A sample is the mean time of an
 //! operation in an iteration, of the stage `Result`: what BenchmarkDotNet's own table is
 //! made of, without the overhead and without the outliers that it removes. Where the stage
 //! is not there, that of the workload as it was measured (`Actual`).
 //!
-//! The brief file has no measurements; its `Statistics.OriginalValues` do not tell
-//! launches apart and are one run.
+//! The brief file has no measurements; its `Statistics.OriginalValues` do not distinguish
+//! launches, which are one run.
 //!
 //! Source: the manual of BenchmarkDotNet, "How it works" and "Jobs", and
 //! `JsonExporterBase.cs`.

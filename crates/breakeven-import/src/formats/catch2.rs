@@ -53,7 +53,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     let text = source.into_text()?;
     let mut reader = Reader::from_str(&text);
     let mut state = State::default();
-    let at = |position: u64, kind, told: String| {
+    let at = |position: u64, kind, message: String| {
         let end = usize::try_from(position)
             .unwrap_or(usize::MAX)
             .min(text.len());
@@ -64,14 +64,14 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             .rev()
             .take_while(|byte| **byte != b'\n')
             .count();
-        FileError::new(kind, told).at_position(line, column)
+        FileError::new(kind, message).at_position(line, column)
     };
     let end = loop {
         let event = match reader.read_event() {
             Ok(event) => event,
             Err(error) => {
-                let told = format!("not valid XML: {error}");
-                break Some(at(reader.error_position(), FileErrorKind::Syntax, told));
+                let message = format!("not valid XML: {error}");
+                break Some(at(reader.error_position(), FileErrorKind::Syntax, message));
             }
         };
         let taken = match &event {
@@ -92,14 +92,14 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             }
             _ => Ok(()),
         };
-        let wrong = |told| at(reader.buffer_position(), FileErrorKind::Value, told);
-        if let Err(told) = taken {
+        let wrong = |message| at(reader.buffer_position(), FileErrorKind::Value, message);
+        if let Err(message) = taken {
             let why = "they are not as Catch2 writes them";
-            notes.leave_out("element(s)", why, &wrong(told).to_string());
+            notes.leave_out("element(s)", why, &wrong(message).to_string());
         }
         if state.open.len() > DEEPEST {
-            let told = format!("elements are nested more than {DEEPEST} deep");
-            break Some(wrong(told));
+            let message = format!("elements are nested more than {DEEPEST} deep");
+            break Some(wrong(message));
         }
     };
     // What was measured before is kept.
@@ -146,7 +146,7 @@ impl State {
                 let own = attribute("name")?.ok_or("a benchmark has no name")?;
                 let path = self.path(Some(&own));
                 let operation = self.gather.entry(&path, "cpu", None);
-                self.benchmark = Some((operation.told.name.clone(), self.open.len()));
+                self.benchmark = Some((operation.operation.name.clone(), self.open.len()));
             }
             b"mean" => {
                 if let Some((benchmark, _)) = &self.benchmark {

@@ -1,6 +1,6 @@
 //! Collapsed stacks, as `perf` with `stackcollapse-perf`, inferno, py-spy's `--format raw`
 //! and this program write them: a line per call path, its frames parted by `;`, then a
-//! count. What the counts count, the file does not say: `--unit` does. An operation is a
+//! count. What the counts count, the file does not say: [`Options::count_ns`] does. An operation is a
 //! frame, whose one sample is its time in the run; the file is one run.
 
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use crate::source::Source;
 pub(crate) static IMPORTER: Importer = Importer {
     name: "collapsed",
     about: "collapsed stacks: perf with inferno or stackcollapse, py-spy record --format raw, \
-            breakeven convert --to collapsed; give the unit of the counts",
+            breakeven's export; give the unit of the counts",
     recognises: |source| {
         let lines = source.lines().filter(|line| !is_comment(line)).take(50);
         let paths: Vec<Option<(&str, f64)>> = lines.map(path_and_count).collect();
@@ -45,11 +45,11 @@ fn path_and_count(line: &str) -> Option<(&str, f64)> {
 
 fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
     let path = source.path().to_owned();
-    let wrong = |kind, told: &str| FileError::new(kind, told).at_path(&path);
+    let wrong = |kind, message: &str| FileError::new(kind, message).at_path(&path);
     let Some(unit_ns) = options.count_ns else {
-        let told = "the counts of collapsed stacks have no unit; give the unit: ns for those of \
+        let message = "the counts of collapsed stacks have no unit; give the unit: ns for those of \
                     breakeven convert, else us or ms, or the rate of the samples, as in 99hz";
-        return Err(wrong(FileErrorKind::Value, told));
+        return Err(wrong(FileErrorKind::Unit, message));
     };
     let mut reader = source.into_reader()?;
     let mut folded = Folded::default();
@@ -88,9 +88,9 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
     }
     // Some lines may be cut, and few names end in a number.
     if 2 * counted_twice > counted {
-        let told = "most lines have two counts, so these are two profiles (of difffolded.pl or \
+        let message = "most lines have two counts, so these are two profiles (of difffolded.pl or \
                     inferno-diff-folded); give the two files that it was made from";
-        return Err(wrong(FileErrorKind::Value, told));
+        return Err(wrong(FileErrorKind::Value, message));
     }
     let why = "they do not end in a space and a count, or are longer than 16 MiB";
     notes.skipped(bad, "line(s)", why);

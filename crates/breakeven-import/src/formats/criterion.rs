@@ -87,8 +87,8 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     if source.is_folder() {
         let folders = benchmarks(source.path(), usize::MAX);
         if folders.is_empty() {
-            let told = "the folder holds no results of criterion; name target/criterion";
-            return Err(FileError::new(FileErrorKind::NotAProfile, told));
+            let message = "the folder holds no results of criterion; name target/criterion";
+            return Err(FileError::new(FileErrorKind::NotAProfile, message));
         }
         for folder in &folders {
             if !is_new(folder) && folder != source.path() {
@@ -160,8 +160,8 @@ fn is_new(folder: &Path) -> bool {
 fn benchmark(folder: &Path) -> Result<Benchmark, FileError> {
     let path = folder.join(BENCHMARK);
     if !path.is_file() {
-        let told = "benchmark.json, which has the benchmark's name, is not beside it; name the folder target/criterion";
-        return Err(FileError::new(FileErrorKind::Io, told));
+        let message = "benchmark.json, which has the benchmark's name, is not beside it; name the folder target/criterion";
+        return Err(FileError::new(FileErrorKind::Io, message));
     }
     json::read(Source::open(&path)?)
 }
@@ -170,9 +170,9 @@ fn of<'g>(benchmark: &Benchmark, gather: &'g mut Gather) -> &'g mut Gathered {
     let operation = gather.entry(&benchmark.full_id, "cpu", None);
     match &benchmark.throughput {
         Some(Throughput::Bytes(bytes) | Throughput::BytesDecimal(bytes)) => {
-            operation.told.bytes = Some(*bytes);
+            operation.operation.bytes = Some(*bytes);
         }
-        Some(Throughput::Elements(items)) => operation.told.items = Some(*items),
+        Some(Throughput::Elements(items)) => operation.operation.items = Some(*items),
         Some(Throughput::Other(other)) => operation.attribute("throughput", other.clone()),
         None => {}
     }
@@ -184,9 +184,9 @@ fn samples(source: Source, operation: &mut Gathered) -> Result<(), FileError> {
     let sample: Sample = json::read(source)?;
     let (iterations, times) = (sample.iters.len(), sample.times.len());
     if iterations != times {
-        let told =
+        let message =
             format!("it has {times} times of {iterations} counts of iterations; measure again");
-        return Err(FileError::new(FileErrorKind::Value, told).at_path(&path));
+        return Err(FileError::new(FileErrorKind::Value, message).at_path(&path));
     }
     for (time, iterations) in sample.times.iter().zip(&sample.iters) {
         operation.sample(0, time.0 / iterations.0);

@@ -82,7 +82,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
                     *times += 1;
                     let run = operation.run_of(table);
                     operation.summary(run, ns, "median", notes);
-                    measured = Some((operation.told.name.clone(), run));
+                    measured = Some((operation.operation.name.clone(), run));
                 } else {
                     let printed = line.split_once(&row.name).map(|(_, printed)| printed);
                     if let Some(reason) = printed.filter(|text| text.contains("panicked at")) {

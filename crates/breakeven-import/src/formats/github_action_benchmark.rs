@@ -1,7 +1,7 @@
 //! `data.js` of github-action-benchmark: the history of a repository's benchmarks. An entry
 //! is what one workflow measured of one commit: a profile with one run, of one figure for
 //! each benchmark. The newest entry is the profile; all of them are the history
-//! ([`Imported::history`](crate::Imported::history)), which `--history` takes the noise of.
+//! ([`Imported::history`](crate::Imported::history)), which a comparison takes the noise of.
 //! With several suites the newest of each counts. The suite is in the name (`Go: BenchmarkA`),
 //! whatever others there are.
 //!
@@ -146,7 +146,7 @@ fn profile(group: &Group<'_>, notes: &mut Notes) -> Result<Profile, FileError> {
                 None => {
                     operation.is_timeless = true;
                     operation.figure(0, unit, unit, bench.value.0);
-                    if let Some(counter) = operation.told.counters.get_mut(unit) {
+                    if let Some(counter) = operation.operation.counters.get_mut(unit) {
                         counter.higher_is_better |= measured.tool == "customBiggerIsBetter";
                     }
                 }

@@ -363,12 +363,12 @@ impl State<'_> {
         let before = std::mem::replace(&mut self.measured, self.environment.clone());
         if let (Some(difference), None) = (before.differences(&self.measured).first(), &self.mixed)
         {
-            let told = format!(
+            let message = format!(
                 "its {} is {}, and that of the result before {}: a file is of one machine and one \
                  commit, so make a file of each",
                 difference.part, difference.second, difference.first
             );
-            self.mixed = Some(FileError::new(FileErrorKind::Value, told).at_position(number, 1));
+            self.mixed = Some(FileError::new(FileErrorKind::Value, message).at_position(number, 1));
         }
     }
 

@@ -181,7 +181,7 @@ fn marked(rows: &[Row]) -> impl Iterator<Item = (&Row, String)> {
 
 /// The median of each benchmark, or its mean, where a file has only aggregates.
 fn summaries(aggregates: &[Row], gather: &mut Gather, notes: &mut Notes) {
-    let told = |row: &Row, figure: &str| match &row.aggregate_name {
+    let is_of = |row: &Row, figure: &str| match &row.aggregate_name {
         Some(name) => name == figure,
         None => row.name.ends_with(&format!("_{figure}")),
     };
@@ -194,11 +194,11 @@ fn summaries(aggregates: &[Row], gather: &mut Gather, notes: &mut Notes) {
     };
     let mut found: HashMap<(String, String), &'static str> = HashMap::new();
     for figure in ["median", "mean"] {
-        for (row, mark) in marked(aggregates).filter(|(row, _)| told(row, figure)) {
+        for (row, mark) in marked(aggregates).filter(|(row, _)| is_of(row, figure)) {
             let name = named(row);
             let entry = (name.clone(), mark.clone());
             if let (Some(ns), figure) = (row.ns(), *found.entry(entry).or_insert(figure))
-                && told(row, figure)
+                && is_of(row, figure)
             {
                 let operation = gather.entry(&name, "cpu", Some(mark));
                 operation.summary(0, ns, figure, notes);

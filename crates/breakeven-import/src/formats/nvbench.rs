@@ -207,12 +207,12 @@ fn of_file(
     let file = File::open(&path).map_err(failed)?;
     let bytes = file.metadata().map_err(failed)?.len();
     if bytes as f64 != count * 4.0 {
-        let told = format!(
+        let message = format!(
             "it has {bytes} bytes, and {} says that it has {count} samples of 4 bytes; run the \
              benchmark again",
             json.display()
         );
-        return Err(FileError::new(FileErrorKind::Value, told).at_path(&path));
+        return Err(FileError::new(FileErrorKind::Value, message).at_path(&path));
     }
     let mut reader = BufReader::new(file);
     let mut sample = [0; 4];

@@ -20,7 +20,7 @@ use crate::walk::{Parts, Want};
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "speedscope",
-    about: "speedscope's JSON: py-spy record --format speedscope, breakeven convert --to speedscope",
+    about: "speedscope's JSON: py-spy record --format speedscope, breakeven's export",
     recognises: |source| source.has("profiles[].type") || source.has("shared.frames"),
     read,
 };
@@ -62,6 +62,8 @@ struct Read {
     unweighted: u64,
     /// Events that cannot be.
     wrong: Skipped,
+    /// A profile was left out because its counts have no unit.
+    lacks_unit: bool,
     /// Profiles so far, and those that are left out.
     sheets: u64,
     refused: Skipped,
@@ -148,6 +150,7 @@ impl Parts for Read {
             "profiles[].name" => self.sheet.name = text().unwrap_or_default(),
             "profiles[].unit" => {
                 let unit = text().ok_or_else(|| "its unit is not a text".to_owned());
+                self.lacks_unit |= self.count_ns.is_none() && matches!(unit.as_deref(), Ok("none"));
                 match unit.and_then(|unit| unit_ns(&unit, self.count_ns)) {
                     Ok(unit_ns) => self.sheet.unit_ns = Some(unit_ns),
                     Err(why) => self.refuse(&why),
@@ -300,8 +303,8 @@ impl Read {
             "there are not as many weights as samples",
         );
         if self.frames.is_empty() {
-            let told = "no frame has a name: shared.frames is missing or empty";
-            return Err(FileError::new(FileErrorKind::Empty, told));
+            let message = "no frame has a name: shared.frames is missing or empty";
+            return Err(FileError::new(FileErrorKind::Empty, message));
         }
         let count = self.frames.len();
         let used = self.operations.keys().chain(self.sampled.keys());
@@ -310,9 +313,9 @@ impl Read {
         notes.left_out(unnamed, "frame(s)", why);
         if self.evented == 0 || (self.samples > 0 && !self.is_own) {
             if self.evented > 0 {
-                let told = "it has both events and samples, whose times may be the same; save \
+                let message = "it has both events and samples, whose times may be the same; save \
                             one profile apart in speedscope";
-                return Err(FileError::new(FileErrorKind::Value, told));
+                return Err(FileError::new(FileErrorKind::Value, message));
             }
             let mut names = vec![String::new(); self.sampled.len()];
             for (frame, number) in &self.sampled {
@@ -321,7 +324,16 @@ impl Read {
                     None => format!("(frame {frame})"),
                 };
             }
-            return self.folded.profile(&names, notes);
+            let lacks_unit = self.lacks_unit;
+            return self
+                .folded
+                .profile(&names, notes)
+                .map_err(|error| match error.kind() {
+                    FileErrorKind::Empty if lacks_unit => {
+                        FileError::new(FileErrorKind::Unit, error.message())
+                    }
+                    _ => error,
+                });
         }
         // This program's samples sum up its events, and more where events were dropped.
         notes.left_out(

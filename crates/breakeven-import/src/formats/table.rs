@@ -31,8 +31,8 @@ pub(crate) static IMPORTER: Importer = Importer {
 
 fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
     let Some(columns) = &options.columns else {
-        let told = "which column is what? name the columns, as in name=…,time=…,unit=ms";
-        return Err(FileError::new(FileErrorKind::Value, told));
+        let message = "which column is what? name the columns, as in name=…,time=…,unit=ms";
+        return Err(FileError::new(FileErrorKind::Columns, message));
     };
     let first = source.lines().find(|line| !line.trim().is_empty());
     let is_json = first.is_some_and(|line| line.trim_start().starts_with('{'));
@@ -133,8 +133,8 @@ impl<'c> Table<'c> {
     fn read_object(&mut self, line: &str, number: usize, mended: &Mended) -> Result<(), FileError> {
         let object: Map<String, Value> = lenient::line(line, number, mended).map_err(|error| {
             let reason = in_words(&error.to_string());
-            let told = format!("the line is not a JSON object: {reason}");
-            FileError::new(FileErrorKind::Syntax, told).at_position(number, error.column())
+            let message = format!("the line is not a JSON object: {reason}");
+            FileError::new(FileErrorKind::Syntax, message).at_position(number, error.column())
         })?;
         let mut missing = self.named().filter(|name| !object.contains_key(*name));
         // A line without a value is a gap; one without any of them is no row.
@@ -153,28 +153,28 @@ impl<'c> Table<'c> {
         let name = cell(&columns.name).unwrap_or_default();
         let wrong = |column: &str, message: String| {
             let line = usize::try_from(line).unwrap_or(usize::MAX);
-            let told = format!("{}: {message}", one_line(&name));
-            let told = FileError::new(FileErrorKind::Value, told);
-            told.at_position(line, 1).at_place(column)
+            let message = format!("{}: {message}", one_line(&name));
+            let error = FileError::new(FileErrorKind::Value, message);
+            error.at_position(line, 1).at_place(column)
         };
         let size = optional(&columns.size).filter(|text| !text.is_empty());
         let size = size.map(|text| {
-            let told = || format!("\"{}\" is not a size; give a whole number", one_line(&text));
+            let message = || format!("\"{}\" is not a size; give a whole number", one_line(&text));
             let column = columns.size.as_deref().unwrap_or_default();
-            text.parse().map_err(|_| wrong(column, told()))
+            text.parse().map_err(|_| wrong(column, message()))
         });
         let size = size.transpose()?;
         let unit = match self.unit {
-            None => optional(&columns.unit).map(|told| {
+            None => optional(&columns.unit).map(|unit| {
                 let column = columns.unit.as_deref().unwrap_or_default();
-                let told = told.as_str();
-                Unit::named(told)
-                    .ok_or_else(|| wrong(column, no_unit(told, ", such as ms or ops/s")))
+                let unit = unit.as_str();
+                Unit::named(unit)
+                    .ok_or_else(|| wrong(column, no_unit(unit, ", such as ms or ops/s")))
             }),
             unit => unit.map(Ok),
         };
         let time = cell(&columns.time).unwrap_or_default();
-        let ns = ns(&time, unit.transpose()?).map_err(|told| wrong(&columns.time, told))?;
+        let ns = ns(&time, unit.transpose()?).map_err(|message| wrong(&columns.time, message))?;
         let device = optional(&columns.device).filter(|device| !device.is_empty());
         let operation = (self.gather).on(&name, device.as_deref().unwrap_or("cpu"), size);
         let run = operation.run_of(optional(&columns.run).unwrap_or_default());
@@ -252,27 +252,27 @@ fn position(head: &csv::StringRecord, column: &str) -> Result<usize, FileError> 
             Err(no_column(column, &there).at_position(1, 1))
         }
         (Some(_), Some(_)) => {
-            let told = format!(
+            let message = format!(
                 "the column \"{}\" occurs twice; rename one",
                 one_line(column)
             );
-            Err(FileError::new(FileErrorKind::Value, told).at_position(1, 1))
+            Err(FileError::new(FileErrorKind::Value, message).at_position(1, 1))
         }
     }
 }
 
 fn no_column(column: &str, there: &[&str]) -> FileError {
     let there = one_line(&there.join(", "));
-    let told = format!(
+    let message = format!(
         "there is no column \"{}\"; there are {there}",
         one_line(column)
     );
-    FileError::new(FileErrorKind::Value, told)
+    FileError::new(FileErrorKind::Value, message)
 }
 
 fn unreadable(error: &csv::Error) -> FileError {
     let line = error.position().map(csv::Position::line);
-    let told = match error.kind() {
+    let message = match error.kind() {
         csv::ErrorKind::UnequalLengths {
             expected_len, len, ..
         } => format!(
@@ -282,9 +282,9 @@ fn unreadable(error: &csv::Error) -> FileError {
         csv::ErrorKind::Io(reason) => return FileError::io("cannot be read", reason),
         _ => error.to_string(),
     };
-    let told = FileError::new(FileErrorKind::Syntax, told);
+    let error = FileError::new(FileErrorKind::Syntax, message);
     match line.and_then(|line| usize::try_from(line).ok()) {
-        Some(line) => told.at_position(line, 1),
-        None => told,
+        Some(line) => error.at_position(line, 1),
+        None => error,
     }
 }

@@ -38,7 +38,7 @@ pub(super) struct Related {
 
 #[derive(Default)]
 struct Device {
-    told: Launches,
+    launches: Launches,
     calls: Kept,
     delays: Kept,
 }
@@ -87,15 +87,15 @@ impl Related {
     pub(super) fn into_launches(self) -> (HashMap<u32, Launches>, bool) {
         let launched_nothing = self.calls.values().any(|call| !call.launched);
         let devices = self.devices.into_iter();
-        let told = devices.map(|(number, device)| {
+        let launches = devices.map(|(number, device)| {
             let launches = Launches {
                 call_median_ns: middle(device.calls),
                 delay_median_ns: middle(device.delays),
-                ..device.told
+                ..device.launches
             };
             (number, launches)
         });
-        (told.collect(), launched_nothing)
+        (launches.collect(), launched_nothing)
     }
 }
 
@@ -111,16 +111,16 @@ fn relate(devices: &mut HashMap<u32, Device>, call: &mut Call, kernel: &Kernel) 
     // It may begin before its call returns.
     let delay = after.saturating_sub(call.duration);
     let device = devices.entry(kernel.device).or_default();
-    let told = &mut device.told;
-    told.kernels += 1;
-    told.delay_max_ns = told.delay_max_ns.max(delay);
-    told.shorter += u64::from(kernel.duration < call.duration);
+    let launches = &mut device.launches;
+    launches.kernels += 1;
+    launches.delay_max_ns = launches.delay_max_ns.max(delay);
+    launches.shorter += u64::from(kernel.duration < call.duration);
     // What is kept is finite, so nothing is refused.
     let _ = device.delays.push(delay as f64);
     if !call.launched {
         call.launched = true;
-        told.calls += 1;
-        told.call_total_ns = told.call_total_ns.saturating_add(call.duration);
+        launches.calls += 1;
+        launches.call_total_ns = launches.call_total_ns.saturating_add(call.duration);
         let _ = device.calls.push(call.duration as f64);
     }
 }

@@ -180,10 +180,10 @@ impl Trace {
         let Activity { when, stream, .. } = *activity;
         let (device, track) = self.stream(backend, activity.device, stream);
         let operation = (self.operations).number(activity.name, device, activity.category);
-        let told = self.operations.get_mut(operation);
-        told.add_facts(&activity.facts);
+        let gathered = self.operations.get_mut(operation);
+        gathered.add_facts(&activity.facts);
         let Some(work) = activity.work else {
-            told.mark_range();
+            gathered.mark_range();
             return self.range(operation, track, when);
         };
         if !self.event(operation, track, when) {
@@ -224,7 +224,7 @@ impl Trace {
         notes: &mut Notes,
     ) -> Result<Profile, FileError> {
         let mut operations = self.operations;
-        let name = |operation| &*operations.get(operation).told.name;
+        let name = |operation| &*operations.get(operation).operation.name;
         let (own, stacks) = self.nesting.finish(name, notes);
         for (operation, own) in own {
             operations.get_mut(operation).own = Some(Own {
@@ -238,16 +238,16 @@ impl Trace {
         events.retain(|event| event.start.abs_diff(begin) <= FARTHEST_NS);
         dropped += (all - events.len()) as u64;
         let mut room = TIMELINE_BYTES;
-        let told = |event: &Recent| &operations.get(event.operation).told;
+        let operation = |event: &Recent| &operations.get(event.operation).operation;
         let kept = (events.iter().rev()).take_while(|event| {
-            room = room.saturating_sub(told(event).name.len());
+            room = room.saturating_sub(operation(event).name.len());
             room > 0
         });
         let older = events.len() - kept.count();
         dropped += events.drain(..older).len() as u64;
         let event = |event: &Recent| TimelineEvent {
-            name: told(event).name.clone(),
-            device: Some(told(event).device.clone()).filter(|device| device != "cpu"),
+            name: operation(event).name.clone(),
+            device: Some(operation(event).device.clone()).filter(|device| device != "cpu"),
             thread: u64::from(event.track),
             start_ns: event.start.abs_diff(begin),
             duration_ns: event.duration,
@@ -263,12 +263,12 @@ impl Trace {
         devices.sort_by_key(|(device, _)| *device);
         let mut activity = Vec::new();
         for (device, work) in devices {
-            let mut told = work.into_activity(operations.device_name(device), notes);
-            told.launches = launches.remove(&device);
-            activity.push(told);
+            let mut activities = work.into_activity(operations.device_name(device), notes);
+            activities.launches = launches.remove(&device);
+            activity.push(activities);
         }
         let kinds = operations.categories();
-        if launched_nothing && activity.iter().all(|told| told.kernels == 0) {
+        if launched_nothing && activity.iter().all(|device| device.kernels == 0) {
             let why = "the trace has launches, and not what they launched; trace the GPU too";
             notes.lacks("kernel", why);
         } else if activity.is_empty() && !kinds.is_empty() {
@@ -282,8 +282,8 @@ impl Trace {
         );
         let operations = operations.ranked(notes);
         if operations.is_empty() {
-            let told = "the trace holds no times; look whether anything ran while it was taken";
-            return Err(notes.nothing(told));
+            let message = "the trace holds no times; look whether anything ran while it was taken";
+            return Err(notes.nothing(message));
         }
         Ok(Profile {
             environment,

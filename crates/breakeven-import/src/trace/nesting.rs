@@ -132,7 +132,7 @@ impl Nesting {
         notes.left_out(
             done.without_path,
             "call(s)",
-            "not told apart by call path: there are more than 1048576 of them",
+            "not distinguished by call path: there are more than 1048576 of them",
         );
         (done.own, done.paths.stacks(name, notes))
     }

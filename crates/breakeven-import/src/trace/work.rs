@@ -48,8 +48,9 @@ impl Work {
             (["peertopeer", "ptop"], "peer to peer"),
             (["hosttohost", "htoh"], "host to host"),
         ];
-        let told = |(words, _): &([&str; 2], &str)| words.iter().any(|word| letters.contains(word));
-        let direction = directions.into_iter().find(told);
+        let is_named =
+            |(words, _): &([&str; 2], &str)| words.iter().any(|word| letters.contains(word));
+        let direction = directions.into_iter().find(is_named);
         Self::Copy(direction.map_or("copy", |(_, direction)| direction), bytes)
     }
 }
@@ -116,16 +117,16 @@ impl DeviceWork {
             return;
         }
         let apart = APART / (self.streams.len() + 1);
-        let (spans, told) = self.streams.entry(stream).or_insert_with(|| {
-            let told = Stream {
+        let (spans, sums) = self.streams.entry(stream).or_insert_with(|| {
+            let sums = Stream {
                 stream: stream.to_string(),
                 ..Stream::default()
             };
-            (Spans::new(apart), told)
+            (Spans::new(apart), sums)
         });
         spans.add(start, end);
-        told.kernels += u64::from(is_kernel);
-        told.copies += u64::from(!is_kernel);
+        sums.kernels += u64::from(is_kernel);
+        sums.copies += u64::from(!is_kernel);
     }
 
     fn copied(&mut self, direction: &'static str, bytes: Option<u64>, ns: u64) {
@@ -145,7 +146,7 @@ impl DeviceWork {
         notes.left_out(
             self.other_streams,
             "activity(s)",
-            format!("{device} has more than {STREAMS} streams; those beyond are not told apart"),
+            format!("{device} has more than {STREAMS} streams; those beyond are not distinguished"),
         );
         let (compute, communication) = (self.compute.ns(), self.communication.ns());
         let (copy, busy) = (self.copy.ns(), self.all.ns());
@@ -166,9 +167,9 @@ impl DeviceWork {
             launches: None,
             copies: self.copies.into_values().collect(),
             streams: (self.streams.values_mut())
-                .map(|(spans, told)| Stream {
+                .map(|(spans, sums)| Stream {
                     busy_ns: spans.ns(),
-                    ..told.clone()
+                    ..sums.clone()
                 })
                 .collect(),
         };

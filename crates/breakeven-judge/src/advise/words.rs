@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use breakeven_profile::profile::Device;
+use breakeven_profile::profile::{Device, OperationKey};
 use breakeven_profile::unit;
 
 use super::rules::Rule;
@@ -117,13 +117,8 @@ impl OptimizationSuggestion {
 
 /// An operation with its size, on its device.
 fn who(operation: &str, device: &str, software_gpu: bool, size: Option<u64>) -> String {
-    let operation = sized(operation, size);
+    let operation = OperationKey::sized(operation, size);
     format!("{operation} on {}", Device::label(device, software_gpu))
-}
-
-fn sized(operation: &str, size: Option<u64>) -> String {
-    let size = size.map_or_else(String::new, |size| format!(" (size {size})"));
-    format!("{operation}{size}")
 }
 
 /// A line of an item, with its label.
@@ -170,7 +165,7 @@ fn of_several(group: &[&OptimizationSuggestion]) -> Item {
     let first = group[0];
     let on = Device::label(&first.device, first.software_gpu);
     let named = group.iter().take(MOST_NAMED).map(|each| {
-        let name = sized(&each.operation, each.size);
+        let name = OperationKey::sized(&each.operation, each.size);
         fact("of", format!("{name}: {}", each.expected_improvement))
     });
     let more = group.len().saturating_sub(MOST_NAMED);

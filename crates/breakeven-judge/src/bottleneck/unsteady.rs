@@ -5,7 +5,7 @@ use breakeven_profile::stats::Moments;
 use breakeven_profile::unit::percent;
 use breakeven_stats::{log_ratio_test, mean_interval, one_way_anova};
 
-use super::{MAIN_SHARE, Subject, Why, median};
+use super::{MAIN_SHARE, NextStep, Subject, Why, median};
 use crate::advise::CallsOf;
 
 /// False-positive rate. The two tests that every unsteady operation undergoes share it, half each.
@@ -67,7 +67,7 @@ impl Subject<'_> {
                  mean",
             ),
         };
-        (cause.to_owned(), next_step)
+        (cause.to_owned(), NextStep::Other(next_step))
     }
 
     pub(super) fn why_spiky(&self) -> Why {
@@ -78,8 +78,10 @@ impl Subject<'_> {
             let total = self.operation.samples_ns().count();
             (
                 format!("calls far above the mean: {spikes} of {total}; nothing else stands out"),
-                "judge by median and p95; for latency check what else runs (preemption, page \
-                 faults, a driver's housekeeping)",
+                NextStep::Other(
+                    "judge by median and p95; for latency check what else runs (preemption, page \
+                     faults, a driver's housekeeping)",
+                ),
             )
         })
     }
@@ -92,10 +94,12 @@ impl Subject<'_> {
     }
 
     /// What to do about slow first calls: nobody warms a program up.
-    fn at_start(&self) -> &'static str {
+    fn at_start(&self) -> NextStep {
         match self.calls_of {
-            CallsOf::Program => "compile, allocate and load at the program's start",
-            CallsOf::Benchmark | CallsOf::Unmarked => "more warm-up calls",
+            CallsOf::Program => {
+                NextStep::Other("compile, allocate and load at the program's start")
+            }
+            CallsOf::Benchmark | CallsOf::Unmarked => NextStep::MoreWarmUp,
         }
     }
 
@@ -164,10 +168,10 @@ impl Subject<'_> {
         (chance <= ERROR_RATE / 2.0 && times > DIFFERENCE).then(|| {
             let of = format!("the slowest run's median is {times:.2} × that of the fastest");
             let next_step = match self.calls_of {
-                CallsOf::Program => {
-                    "check for other inputs and other programs, and the clock frequency"
-                }
-                _ => "make more runs; check for other programs, and the clock frequency",
+                CallsOf::Program => NextStep::Other(
+                    "check for other inputs and other programs, and the clock frequency",
+                ),
+                _ => NextStep::MoreRuns,
             };
             (format!("runs differ from one another: {of}"), next_step)
         })
@@ -195,7 +199,7 @@ impl Subject<'_> {
         found.then(|| {
             (
                 format!("{share} of the variance is in {name}: {usual}"),
-                SHOWN_BY,
+                NextStep::Other(SHOWN_BY),
             )
         })
     }

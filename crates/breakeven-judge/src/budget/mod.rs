@@ -159,8 +159,8 @@ impl Limits {
         limit.map(|limit| limit.max_increase)
     }
 
-    /// The scopes of the budgets that apply to no operation, and why: a gate must not pass on them.
-    pub fn unmatched<'l>(&'l self, profiles: &[Profile]) -> Vec<(&'l Scope, Idle)> {
+    /// The budgets that apply to no operation: a gate must not pass on them.
+    pub fn unmatched(&self, profiles: &[Profile]) -> Vec<IdleBudget> {
         let idle = self.budgets.iter().filter_map(|budget| {
             let all = profiles.iter().flat_map(|profile| &profile.operations);
             let fitting: Vec<_> = all.filter(|each| budget.scope.is_for(each)).collect();
@@ -173,13 +173,24 @@ impl Limits {
                 Limited::Mean => return None,
                 Limited::Memory => Idle::NoMemory,
             };
-            Some((&budget.scope, why))
+            let budget = budget.scope.to_string();
+            Some(IdleBudget { budget, why })
         });
         let mut idle: Vec<_> = idle.collect();
         // The limits of one entry.
         idle.dedup();
         idle
     }
+}
+
+/// A budget or a relative limit that applies to no operation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[error("the limit of {budget} applies to no operation: {why}")]
+pub struct IdleBudget {
+    /// What it limits, in words.
+    pub budget: String,
+    /// Why.
+    pub why: Idle,
 }
 
 /// Why a limit applies to no operation.

@@ -4,18 +4,15 @@ use breakeven_profile::profile::{OperationKey, Profile};
 use serde::Serialize;
 
 use super::sides::{Measured, Pair};
-use crate::budget::{Held, Idle, Limits, RelativeLimit};
+use crate::budget::{Held, Idle, IdleBudget, Limits, RelativeLimit};
 
 /// An operation and the result for one of its budgets.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[must_use]
 pub struct HeldBudget {
-    /// The operation's name.
-    pub operation: String,
-    /// The device's id.
-    pub device: String,
-    /// Elements in one call.
-    pub size: Option<u64>,
+    /// The operation.
+    #[serde(flatten)]
+    pub key: OperationKey,
     /// True if the device is a software GPU.
     pub software_gpu: bool,
     /// The limited quantity and the result.
@@ -26,22 +23,8 @@ pub struct HeldBudget {
 impl HeldBudget {
     /// The operation as in "conv2d on cpu, size 65536".
     pub fn name(&self) -> String {
-        let key = OperationKey {
-            name: self.operation.clone(),
-            device: self.device.clone(),
-            size: self.size,
-        };
-        key.label(self.software_gpu)
+        self.key.label(self.software_gpu)
     }
-}
-
-/// A budget or a relative limit that applied to no operation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct IdleBudget {
-    /// What it limits, in words.
-    pub budget: String,
-    /// Why.
-    pub why: Idle,
 }
 
 /// Checks the current side against its budgets, and lists the budgets that apply to no operation.
@@ -55,9 +38,7 @@ pub(super) fn hold(
         let operation = measured.first();
         let held = limits.hold(operation, mean_ns(measured), memory_bytes(measured));
         held.into_iter().map(|held| HeldBudget {
-            operation: operation.name.clone(),
-            device: operation.device.clone(),
-            size: operation.size,
+            key: operation.key(),
             software_gpu: measured.is_on_software_gpu(),
             held,
         })
@@ -83,14 +64,12 @@ pub(super) fn hold(
                     return None;
                 }
                 let failed = fitting.any(|pair| !has_samples(&pair.current));
-                Some((scope, if failed { Idle::Failed } else { Idle::Absent }))
+                Some(IdleBudget {
+                    budget: scope.to_string(),
+                    why: if failed { Idle::Failed } else { Idle::Absent },
+                })
             }),
     );
-    let idle = idle.into_iter().map(|(scope, why)| IdleBudget {
-        budget: scope.to_string(),
-        why,
-    });
-    let idle = idle.collect();
     (held, idle)
 }
 

@@ -7,10 +7,11 @@ use breakeven_profile::stats::median;
 use breakeven_stats::LogRatioMethod;
 use serde::{Deserialize, Serialize};
 
-use super::budgets::{HeldBudget, IdleBudget};
+use super::budgets::HeldBudget;
 use super::metric::Metric;
 use super::options::Threshold;
 use super::warnings::{FEWEST_TOGETHER, Warning};
+use crate::budget::IdleBudget;
 
 /// All operations of two sides, compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -42,12 +43,9 @@ pub struct ProfilerComparison {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[must_use]
 pub struct OperationComparison {
-    /// The operation's name.
-    pub operation: String,
-    /// The device's id.
-    pub device: String,
-    /// Elements in one call.
-    pub size: Option<u64>,
+    /// The operation.
+    #[serde(flatten)]
+    pub key: OperationKey,
     /// The workload in words.
     pub workload: Option<String>,
     /// True if the device is a software GPU.
@@ -101,19 +99,10 @@ impl OperationComparison {
         })
     }
 
-    /// What identifies the operation.
-    pub fn key(&self) -> OperationKey {
-        OperationKey {
-            name: self.operation.clone(),
-            device: self.device.clone(),
-            size: self.size,
-        }
-    }
-
     /// The name with its device and size, as in "conv2d on cpu, size 65536"; a software GPU is
     /// marked.
     pub fn name(&self) -> String {
-        self.key().label(self.software_gpu)
+        self.key.label(self.software_gpu)
     }
 }
 

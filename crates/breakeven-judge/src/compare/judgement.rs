@@ -342,9 +342,7 @@ fn row(pair: &Pair<'_>, judged: Change) -> OperationComparison {
     let is = current.and_then(time_ms);
     let times = was.zip(is);
     OperationComparison {
-        operation: pair.key.name.clone(),
-        device: pair.key.device.clone(),
-        size: pair.key.size,
+        key: pair.key.clone(),
         workload: any.first().workload.clone(),
         software_gpu: any.is_on_software_gpu(),
         baseline_time_ms: was,

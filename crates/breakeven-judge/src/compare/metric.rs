@@ -41,7 +41,7 @@ const TIME: Known = Known {
 };
 
 const RECORDED: &str = " by the recorder: how often a benchmark tool repeats is its own choice";
-const ENERGY: &str = " (`breakeven profile --energy` says what it needs)";
+const ENERGY: &str = " (`breakeven profile` measures it where the machine has a counter)";
 
 /// All metrics that are not counters.
 #[rustfmt::skip]

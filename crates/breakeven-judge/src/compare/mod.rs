@@ -31,8 +31,8 @@
 use std::slice;
 
 use breakeven_profile::profile::Profile;
+pub use budgets::HeldBudget;
 use budgets::hold;
-pub use budgets::{HeldBudget, IdleBudget};
 pub use comparison::{
     Change, ChangeType, CommonShift, ComparisonSummary, Method, NotTested, OperationComparison,
     ProfilerComparison,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use breakeven_profile::profile::{Device, Operation, Profile};
+use breakeven_profile::profile::{Device, Operation, OperationKey, Profile};
 
 /// What labels depend on, looked up once.
 pub(super) struct Labels<'a> {
@@ -32,10 +32,8 @@ impl<'a> Labels<'a> {
     /// An operation's name, with its size if the device has several sizes of that name.
     pub(super) fn operation(&self, operation: &Operation) -> String {
         let name = (operation.name.as_str(), operation.device.as_str());
-        match operation.size.filter(|_| self.sized.contains(&name)) {
-            Some(size) => format!("{} (size {size})", operation.name),
-            None => operation.name.clone(),
-        }
+        let size = operation.size.filter(|_| self.sized.contains(&name));
+        OperationKey::sized(&operation.name, size)
     }
 
     /// A call of a timeline, with its device if that is not the CPU.

@@ -75,10 +75,10 @@ const CSV: Column = Column {
 /// All columns, in the order of the tables.
 #[rustfmt::skip]
 pub static COLUMNS: [Column; 39] = [
-    Column { key: "operation", csv: 1, cell: Word(|line| Some(line.row.operation.clone())), ..CSV },
-    Column { key: "device", csv: 2, cell: Word(|line| Some(line.row.device.clone())), ..CSV },
+    Column { key: "operation", csv: 1, cell: Word(|line| Some(line.row.key.name.clone())), ..CSV },
+    Column { key: "device", csv: 2, cell: Word(|line| Some(line.row.key.device.clone())), ..CSV },
     Column { key: "software_gpu", csv: 3, cell: Word(|line| Some(line.row.software_gpu.to_string())), ..CSV },
-    Column { key: "size", csv: 4, heading: "size", about: "elements in one call's input", weights: [0; 2], cell: Figure(Unit::Count, |line| count(line.row.size)) },
+    Column { key: "size", csv: 4, heading: "size", about: "elements in one call's input", weights: [0; 2], cell: Figure(Unit::Count, |line| count(line.row.key.size)) },
     Column { key: "part", csv: 5, cell: Word(|line| Some(line.part.to_owned())), ..CSV },
     Column { key: "runs", csv: 6, heading: "runs", about: "processes that measured it", weights: [0; 2], cell: Figure(Unit::Count, |line| Some(line.row.runs as f64)) },
     Column { key: "calls", csv: 7, heading: "calls", about: "measured calls of all runs", weights: [90, 0], cell: Figure(Unit::Count, |line| count(Some(line.summary?.count))) },

@@ -111,10 +111,10 @@ fn counters(profile: &Profile) -> Option<String> {
 impl Judged {
     /// What is measured: the operation and its workload or size.
     pub fn title(&self) -> Text {
-        let size = self.size.map(|size| format!("size {size}"));
+        let size = self.key.size.map(|size| format!("size {size}"));
         let title = match self.workload.clone().or(size) {
-            Some(about) => format!("{} · {about}", self.operation),
-            None => self.operation.clone(),
+            Some(about) => format!("{} · {about}", self.key.name),
+            None => self.key.name.clone(),
         };
         Text::new(title, Tone::Strong)
     }
@@ -126,11 +126,11 @@ fn lines(profile: &Profile, row: &Judged, of_program: bool) -> Vec<Row> {
         cells: iter::once(name).chain(cells).collect(),
         notes: Vec::new(),
     };
-    let gpu = profile.gpu(&row.device);
+    let gpu = profile.gpu(&row.key.device);
     let host_clock = gpu.is_some_and(|gpu| gpu.kernel_clock.as_deref() == Some("host"));
     let parts = row.lines().filter_map(|part| {
         let name = match part.part {
-            CALL => profile.device_label(&row.device),
+            CALL => profile.device_label(&row.key.device),
             RUN_MEDIANS if of_program => return None,
             RUN_MEDIANS => format!("  medians of {}", plural(part.summary?.count, "run")),
             "kernel" if host_clock => "  kernel (host clock)".to_owned(),

@@ -116,11 +116,11 @@ fn no_energy_at_all_is_an_error_that_names_operation_and_side() {
     let untold = || operation("f", &[1_000_000; 5]);
     let error = refused(told(), untold());
     assert!(matches!(error, CompareError::NothingToJudge { .. }));
-    assert_snapshot!(error, @"no operation has energy on both sides: f on cpu lacks it on the current side; judge another metric, or measure with it recorded (`breakeven profile --energy` says what it needs)");
-    assert_snapshot!(refused(untold(), told()), @"no operation has energy on both sides: f on cpu lacks it in the baseline; judge another metric, or measure with it recorded (`breakeven profile --energy` says what it needs)");
-    assert_snapshot!(refused(untold(), untold()), @"no operation has energy on both sides: f on cpu lacks it in the baseline and on the current side; judge another metric, or measure with it recorded (`breakeven profile --energy` says what it needs)");
+    assert_snapshot!(error, @"no operation has energy on both sides: f on cpu lacks it on the current side; judge another metric, or measure with it recorded (`breakeven profile` measures it where the machine has a counter)");
+    assert_snapshot!(refused(untold(), told()), @"no operation has energy on both sides: f on cpu lacks it in the baseline; judge another metric, or measure with it recorded (`breakeven profile` measures it where the machine has a counter)");
+    assert_snapshot!(refused(untold(), untold()), @"no operation has energy on both sides: f on cpu lacks it in the baseline and on the current side; judge another metric, or measure with it recorded (`breakeven profile` measures it where the machine has a counter)");
     // A counter that stood still tells nothing.
-    assert_snapshot!(refused(told(), drawing("f", 0.0, 0.01, RAPL)), @"no operation has energy on both sides: f on cpu lacks it on the current side; judge another metric, or measure with it recorded (`breakeven profile --energy` says what it needs)");
+    assert_snapshot!(refused(told(), drawing("f", 0.0, 0.01, RAPL)), @"no operation has energy on both sides: f on cpu lacks it on the current side; judge another metric, or measure with it recorded (`breakeven profile` measures it where the machine has a counter)");
 }
 
 #[test]

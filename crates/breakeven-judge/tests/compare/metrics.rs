@@ -196,14 +196,14 @@ fn what_was_not_timed_is_judged_by_its_memory_and_not_by_time() {
     let found = by_memory
         .operations
         .iter()
-        .find(|each| each.operation == "m");
+        .find(|each| each.key.name == "m");
     assert_eq!(
         found.map(|each| each.change_type),
         Some(ChangeType::Regression)
     );
     for metric in [Metric::TIME, Metric::MEAN, Metric::from("throughput")] {
         let by_time = compared(&baseline, &current, &judging(metric));
-        let found = by_time.operations.iter().find(|each| each.operation == "m");
+        let found = by_time.operations.iter().find(|each| each.key.name == "m");
         let method = found.map(|each| each.judged.method);
         assert_eq!(method, Some(Method::NotTested(NotTested::NoValues)));
     }

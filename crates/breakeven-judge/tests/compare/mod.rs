@@ -104,6 +104,6 @@ pub(crate) fn judging(metric: Metric) -> Options {
 pub(crate) fn verdicts(comparison: &ProfilerComparison) -> Vec<(&str, ChangeType)> {
     let operations = comparison.operations.iter();
     operations
-        .map(|operation| (operation.operation.as_str(), operation.change_type))
+        .map(|operation| (operation.key.name.as_str(), operation.change_type))
         .collect()
 }

@@ -265,7 +265,7 @@ fn the_largest_change_comes_first() {
     };
     let found = usual(&of([1.0; 4]), &of([1.2, 1.4, 0.5, 0.8])).unwrap();
     let names = |operations: Vec<&breakeven_judge::OperationComparison>| -> Vec<String> {
-        operations.iter().map(|o| o.operation.clone()).collect()
+        operations.iter().map(|o| o.key.name.clone()).collect()
     };
     assert_eq!(names(found.get_regressions(9)), ["b", "a"]);
     assert_eq!(names(found.get_regressions(1)), ["b"]);

@@ -25,6 +25,12 @@ pub enum FileErrorKind {
     Syntax,
     /// A value has the wrong type, is out of range, missing or duplicated.
     Value,
+    /// A table of another tool, of which nobody said which column is what.
+    Columns,
+    /// A file that could be of several formats of other tools.
+    Format,
+    /// Counts of another tool, of which nobody said the unit.
+    Unit,
 }
 
 /// Why a profile file could not be read or written.

@@ -130,4 +130,38 @@ impl Executions {
             });
         each.chain(last.cloned()).collect::<Vec<_>>().join("; ")
     }
+
+    /// Adds later executions of the same operation.
+    pub fn append(&mut self, later: Self) {
+        let all = std::mem::replace(self, later);
+        if let Some(executions) = all.executions {
+            let known = self.executions.get_or_insert(0);
+            *known = known.saturating_add(executions);
+        }
+        for (by, executions) in all.decided_by {
+            let known = self.decided_by.entry(by).or_default();
+            *known = known.saturating_add(executions);
+        }
+        self.predicted_ns = self.predicted_ns.or(all.predicted_ns);
+        self.device_error = self.device_error.take().or(all.device_error);
+        let later = std::mem::replace(&mut self.fallbacks, all.fallbacks);
+        for fallback in later {
+            let mut known = self.fallbacks.iter_mut();
+            match known.find(|known| known.is_like(&fallback)) {
+                Some(known) => {
+                    known.executions = known.executions.saturating_add(fallback.executions);
+                    known.tasks = known.tasks.saturating_add(fallback.tasks);
+                }
+                None => self.fallbacks.push(fallback),
+            }
+        }
+    }
+}
+
+impl Fallback {
+    /// True if the same GPU failed in the same way, with any message.
+    fn is_like(&self, other: &Self) -> bool {
+        let kind = |error: &str| error.split(": ").next().map(str::to_owned);
+        self.device == other.device && kind(&self.error) == kind(&other.error)
+    }
 }

@@ -198,7 +198,13 @@ impl Operation {
         self.flops = mean(self.flops, other.flops);
         self.gpu_use = self.gpu_use.or(other.gpu_use);
         self.failure = self.failure.take().or(other.failure);
-        self.executions = self.executions.take().or(other.executions);
+        self.executions = match (self.executions.take(), other.executions) {
+            (Some(mut all), Some(more)) => {
+                all.append(more);
+                Some(all)
+            }
+            (all, more) => all.or(more),
+        };
         self.within_execution |= other.within_execution;
         for (name, value) in other.attributes {
             self.attributes.entry(name).or_insert(value);
@@ -284,8 +290,9 @@ impl Environment {
 
     fn add_gpus(&mut self, gpus: Vec<Gpu>) {
         for gpu in gpus {
-            if !self.gpus.iter().any(|known| known.id == gpu.id) {
-                self.gpus.push(gpu);
+            match self.gpus.iter_mut().find(|known| known.id == gpu.id) {
+                Some(known) => known.kernel_clock = known.kernel_clock.take().or(gpu.kernel_clock),
+                None => self.gpus.push(gpu),
             }
         }
     }

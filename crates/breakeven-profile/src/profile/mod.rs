@@ -92,6 +92,12 @@ impl OperationKey {
         let key = self.clone();
         Self { device, ..key }.to_string()
     }
+
+    /// A name with its size, if it has one, for people: `conv2d (size 65536)`.
+    pub fn sized(name: &str, size: Option<u64>) -> String {
+        let size = size.map_or_else(String::new, |size| format!(" (size {size})"));
+        format!("{name}{size}")
+    }
 }
 
 impl fmt::Display for OperationKey {

@@ -64,7 +64,7 @@ impl Draw {
     fn of_price(price: Option<Option<super::Price>>, device: &str) -> Result<Self, Error> {
         let price = price.ok_or_else(|| {
             unmeasured(
-                "cost cannot be weighed: there are no prices; name their file (--prices or BREAKEVEN_PRICES)".to_owned(),
+                "cost cannot be weighed: there are no prices; name their file, here or by BREAKEVEN_PRICES".to_owned(),
             )
         })?;
         let price = price.ok_or_else(|| {

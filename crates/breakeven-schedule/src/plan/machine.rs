@@ -4,26 +4,28 @@ use std::fmt;
 use std::time::Duration;
 
 use breakeven_profile::unit;
+use serde::{Serialize, Serializer};
 
 use crate::WorkloadProfile;
 use crate::error::Error;
 use crate::{Fact, GpuKind};
 
 /// What a decision needs to know of a machine.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Machine {
     /// Workers that run CPU tasks at once.
     pub cores: usize,
     /// Memory that the process may use, bytes.
     pub memory_bytes: Fact<u64>,
     /// Power of its processors and their memory.
+    #[serde(rename = "power", skip_serializing_if = "Fact::is_unknown")]
     pub cpu_power: Fact<Power>,
     /// Its GPUs, the one to use first. Software GPUs are included only on request.
     pub gpus: Vec<GpuSpec>,
 }
 
 /// Power of a device.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Power {
     /// While it works, W.
     pub busy_watts: f64,
@@ -32,7 +34,7 @@ pub struct Power {
 }
 
 /// What a decision needs to know of a GPU.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GpuSpec {
     /// Its name in profiles and in the cost model: a
     /// `DeviceId` for a GPU of this machine.
@@ -44,6 +46,7 @@ pub struct GpuSpec {
     /// Memory in use on it, by whatever process, bytes.
     pub memory_used_bytes: Fact<u64>,
     /// What one launch costs, whatever its size.
+    #[serde(rename = "launch_ns", serialize_with = "nanoseconds")]
     pub launch: Fact<Duration>,
     /// Rate of transfers between host and device, bytes per second.
     pub transfer_bytes_per_s: Fact<f64>,
@@ -52,7 +55,13 @@ pub struct GpuSpec {
     /// Driver and version; measurements with another driver are void.
     pub driver: Fact<String>,
     /// Its power.
+    #[serde(skip_serializing_if = "Fact::is_unknown")]
     pub power: Fact<Power>,
+}
+
+fn nanoseconds<S: Serializer>(time: &Fact<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+    let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    time.map(ns).serialize(serializer)
 }
 
 impl GpuSpec {

@@ -246,14 +246,14 @@ pub(super) fn fill<'l>(
         });
         Ok::<_, Error>(Fact::from(power))
     };
-    if !machine.cpu_power.is_known() {
+    if machine.cpu_power.is_unknown() {
         machine.cpu_power = measured(Device::Cpu, costs.cpu_watts)?;
-        unmeasured.extend((!machine.cpu_power.is_known()).then(|| "the CPU".to_owned()));
+        unmeasured.extend((machine.cpu_power.is_unknown()).then(|| "the CPU".to_owned()));
     }
     for (index, gpu) in machine.gpus.iter_mut().enumerate() {
-        if !gpu.power.is_known() {
+        if gpu.power.is_unknown() {
             gpu.power = measured(Device::Gpu(&gpu.name), costs.gpu(index).watts)?;
-            unmeasured.extend((!gpu.power.is_known()).then(|| gpu.name.clone()));
+            unmeasured.extend((gpu.power.is_unknown()).then(|| gpu.name.clone()));
         }
     }
     Ok(unmeasured)

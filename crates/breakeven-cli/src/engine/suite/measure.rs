@@ -1,6 +1,7 @@
 //! The measuring loops: the same steps of a call on every device, from inputs in host memory to the
 //! output in host memory.
 
+use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -14,14 +15,13 @@ use breakeven::tune::{TunedKernel, Tuner};
 #[cfg(feature = "gpu")]
 use breakeven::{DeviceError, Inputs, Operator};
 use breakeven::{Error, Stages, Tensor, View, Work};
-use breakeven_profile::profile::Device;
 #[cfg(feature = "gpu")]
 use breakeven_profile::profile::DeviceMemory;
+use breakeven_profile::profile::{Device, Operation, Run};
 use breakeven_profile::recorder::Clock;
 use bytemuck::Zeroable;
 
 use super::energy::CallMeter;
-use super::event::Event;
 use super::table::{Made, with_operator};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,8 +49,12 @@ fn per_call(ns: u64, calls: u32) -> f64 {
     (ns as f64 * 1e3 / f64::from(calls)).round() / 1e3
 }
 
-/// Receives each time as it is measured; may stop the measurement.
-pub(crate) type Report<'r> = dyn FnMut(Event) -> ControlFlow<()> + 'r;
+/// Receives the operation after each call, with all that was measured so far; may stop the
+/// measurement.
+pub(crate) type Report<'r> = dyn FnMut(&Operation) -> ControlFlow<()> + 'r;
+
+/// Times of the phases of calls, ns, by the phase's name in a profile.
+type Phases = BTreeMap<String, Vec<f64>>;
 
 /// A kernel on its inputs.
 pub(crate) struct Problem {
@@ -117,14 +121,15 @@ impl Problem {
         self.work().bytes.saturating_add(scratch)
     }
 
-    /// Measures the CPU form on the current rayon pool.
+    /// Adds a run of the CPU form, on the current rayon pool, to the operation. The text, if any,
+    /// says why a counter that worked before reported no energy.
     pub(crate) fn measure_cpu(
         &self,
-        iterations: Iterations,
-        energy: Option<&CallMeter>,
+        (iterations, energy): (Iterations, Option<&CallMeter>),
         clock: &Clock,
+        filled: &mut Operation,
         report: &mut Report<'_>,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<String>, Error> {
         with_operator!(&self.operator, operator => {
             let elements = usize::try_from(self.work().elements).unwrap_or(usize::MAX);
             let mut out = vec![Zeroable::zeroed(); elements];
@@ -141,23 +146,22 @@ impl Problem {
                 Ok(per_call(clock.ns_since(start), calls))
             };
             let energy = energy.map(|meter| (meter, Device::CPU));
-            let parts = &mut |_: &mut Report<'_>| Ok(ControlFlow::Continue(()));
-            measured(iterations, energy, report, &mut call, parts)
+            measured(iterations, energy, filled, report, &mut call, &mut |_| Ok(()))
         })
     }
 
-    /// Measures the GPU form: complete calls (upload, kernel, download), and after each one its
-    /// phases, with a wait after every phase. If the device fails, earlier measurements have been
-    /// reported.
+    /// Adds a run of the GPU form, as [`measure_cpu`](Self::measure_cpu) does: complete calls
+    /// (upload, kernel, download), and after each one its phases, with a wait after every phase. If
+    /// the device fails, the operation has the earlier measurements.
     #[cfg(feature = "gpu")]
     pub(crate) fn measure_gpu(
         &self,
         gpu: &Gpu,
-        iterations: Iterations,
-        energy: Option<&CallMeter>,
+        (iterations, energy): (Iterations, Option<&CallMeter>),
         clock: &Clock,
+        filled: &mut Operation,
         report: &mut Report<'_>,
-    ) -> Result<(), DeviceError> {
+    ) -> Result<Option<String>, DeviceError> {
         with_operator!(&self.operator, operator => {
             let mut call = |calls: u32| {
                 let mut output = None;
@@ -173,17 +177,20 @@ impl Problem {
             // The state after the first calls, which allocate.
             let mut first = None;
             let energy = energy.map(|meter| (meter, gpu.id().as_str()));
-            measured(iterations, energy, report, &mut call, &mut |report| {
+            let mut each = |phases: &mut Phases| {
                 first.get_or_insert_with(|| gpu.memory().get_stats());
-                parts(gpu, &**operator, &self.inputs, clock, report)
-            })?;
+                self::phases(gpu, &**operator, &self.inputs, clock, phases)
+            };
+            let unknown = measured(iterations, energy, filled, report, &mut call, &mut each)?;
+            let attributes = &mut filled.attributes;
             if let Some(first) = first {
                 let now = gpu.memory().get_stats().since(&first);
-                let _ = report(Event::Memory(DeviceMemory {
+                let memory = DeviceMemory {
                     calls: now.calls,
                     hits: now.hits,
                     reserved_bytes: now.bytes_reserved,
-                }));
+                };
+                memory.write(attributes);
             }
             // The times stay valid even if one more call fails.
             if let (Ok(call), Some(form)) = (gpu.prepare(&**operator, &self.inputs), operator.device())
@@ -192,41 +199,46 @@ impl Problem {
                 let is_tuned = |tunable: &Tunable| used.get(tunable.name) != Some(tunable.default);
                 if !used.is_empty() {
                     let is_tuned = space.tunables.iter().any(is_tuned);
-                    let _ = report(Event::Configuration(used.to_string(), is_tuned));
+                    attributes.insert("configuration".to_owned(), used.to_string().into());
+                    attributes.insert("tuned".to_owned(), is_tuned.into());
                 }
             }
-            Ok(())
+            Ok(unknown)
         })
     }
 }
 
-/// Measures calls, and after each one the phases that `parts` reports; its first report is
-/// discarded. Then measures the energy of further calls on that device.
+/// Adds a run to the operation: calls, and after each one the times of its phases, the first of
+/// which are discarded. Then measures the energy of further calls on that device.
 fn measured<E>(
     iterations: Iterations,
     energy: Option<(&CallMeter, &str)>,
+    filled: &mut Operation,
     report: &mut Report<'_>,
     call: &mut dyn FnMut(u32) -> Result<f64, E>,
-    parts: &mut dyn FnMut(&mut Report<'_>) -> Result<ControlFlow<()>, E>,
-) -> Result<(), E> {
+    phases: &mut dyn FnMut(&mut Phases) -> Result<(), E>,
+) -> Result<Option<String>, E> {
+    filled.runs = vec![Run::default()];
     let mut fastest_ns = f64::INFINITY;
     for index in 0..iterations.warmup {
         let ns = call(1)?;
         fastest_ns = fastest_ns.min(ns);
-        let event = match index {
-            0 => Event::FirstCall(ns),
-            _ => Event::WarmUp(ns),
-        };
-        if report(event).is_break() {
-            return Ok(());
+        let run = &mut filled.runs[0];
+        match index {
+            0 => run.first_call_ns = Some(ns),
+            _ => run.warmup_ns.push(ns),
+        }
+        if report(filled).is_break() {
+            return Ok(None);
         }
     }
     if iterations.warmup > 0 {
-        let _ = parts(&mut |_| ControlFlow::Continue(()))?;
+        phases(&mut Phases::new())?;
     }
     let calls = lot(fastest_ns);
-    if calls > 1 && report(Event::Lot(calls)).is_break() {
-        return Ok(());
+    if calls > 1 {
+        let attributes = &mut filled.attributes;
+        attributes.insert("calls_per_sample".to_owned(), calls.into());
     }
     let began = Instant::now();
     for done in 0..iterations.measured {
@@ -234,44 +246,52 @@ fn measured<E>(
         if done > 0 && iterations.at_most.is_some_and(is_late) {
             break;
         }
-        if report(Event::Sample(call(calls)?)).is_break() || parts(report)?.is_break() {
-            return Ok(());
+        filled.runs[0].samples_ns.push(call(calls)?);
+        if report(filled).is_break() {
+            return Ok(None);
+        }
+        phases(&mut filled.runs[0].phases_ns)?;
+        if report(filled).is_break() {
+            return Ok(None);
         }
     }
-    if let Some((meter, device)) = energy
-        && let Some(told) = meter.of(&[device], calls, call)?
-    {
-        let _ = report(told.map_or_else(Event::EnergyUnknown, Event::Energy));
+    let Some((meter, device)) = energy else {
+        return Ok(None);
+    };
+    match meter.of(&[device], calls, call)? {
+        Some(Ok(energy)) => filled.runs[0].energy = Some(energy),
+        Some(Err(why)) => return Ok(Some(why)),
+        None => {}
     }
-    Ok(())
+    Ok(None)
 }
 
-/// Runs one call in its phases and reports each when it is done. The last report says whether to
-/// continue.
+/// Runs one call in its phases and adds the time of each as soon as it is done.
 #[cfg(feature = "gpu")]
-fn parts<O: Operator + ?Sized>(
+fn phases<O: Operator + ?Sized>(
     gpu: &Gpu,
     operator: &O,
     inputs: &dyn Inputs<O::In>,
     clock: &Clock,
-    report: &mut Report<'_>,
-) -> Result<ControlFlow<()>, DeviceError> {
-    let mut tell = |phase: &'static str, ns| report(Event::Phase(phase.into(), ns as f64));
+    phases: &mut Phases,
+) -> Result<(), DeviceError> {
+    let mut add = |phase: &str, ns| phases.entry(phase.to_owned()).or_default().push(ns as f64);
     let scratch = gpu.upload(&[0; 4])?;
     // Host to device, with a wait.
     let start = clock.now();
     let call = gpu.prepare(operator, black_box(inputs))?;
     gpu.synchronize()?;
-    let _ = tell("upload", clock.ns_since(start));
+    add("upload", clock.ns_since(start));
     // An empty kernel, from its launch until the host knows that it is done.
     let start = clock.now();
     gpu.empty_launch(&scratch)?;
-    let _ = tell("launch", clock.ns_since(start));
+    add("launch", clock.ns_since(start));
     // The kernel by the device's clock.
     let kernel = call.kernel_time()?.as_nanos();
-    let _ = tell("kernel", u64::try_from(kernel).unwrap_or(u64::MAX));
+    add("kernel", u64::try_from(kernel).unwrap_or(u64::MAX));
     // Device to host.
     let start = clock.now();
     black_box(call.download()?);
-    Ok(tell("download", clock.ns_since(start)))
+    add("download", clock.ns_since(start));
+    Ok(())
 }

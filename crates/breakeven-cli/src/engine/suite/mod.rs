@@ -1,14 +1,13 @@
 //! The default workloads as a table, and how they are measured.
 //!
 //! [`Workload`] gives a kernel's input and its memory before anything is allocated. The [`Problem`]
-//! that it builds reports every time as an [`Event`] at once, so that a later failure loses
+//! that it builds fills an operation and offers it after every call, so that a later failure loses
 //! nothing. [`BatchWorkload`] is the same work as a batch of tasks, for an executor to split over
 //! the devices.
 
 mod batch;
 mod chain;
 mod energy;
-mod event;
 mod inputs;
 mod measure;
 mod noise;
@@ -20,7 +19,6 @@ mod workload;
 pub(crate) use batch::{BatchWorkload, Task};
 pub(crate) use chain::Chained;
 pub(crate) use energy::{CallMeter, Counted, counted, meter};
-pub(crate) use event::Event;
 pub(crate) use measure::{Iterations, Problem, Report};
 pub(crate) use noise::{NoiseWork, WORKING_SET_BYTES};
 pub(crate) use sweep::{Over, Points};

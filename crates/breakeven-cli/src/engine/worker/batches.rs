@@ -11,11 +11,13 @@ use breakeven::execute::{
 use breakeven::plan::GpuSpec;
 use breakeven::{Costs, DeviceError, DeviceErrorKind, Element, Operator, Tensor};
 use breakeven_profile::get_profiler;
-use breakeven_profile::profile::{Device, Failure};
+use breakeven_profile::profile::{
+    Device, Energy, Environment, Executions, Fallback, Operation, Profile, Run,
+};
 
-use super::{Stopped, Worker};
-use crate::engine::protocol::{BatchCell, BatchGpus, Execution, GpuFailure, Message};
-use crate::engine::suite::{BatchWorkload, CallMeter, Event, Task, with_operator};
+use super::{Stopped, Worker, measured};
+use crate::engine::protocol::{BatchCell, BatchGpus, Message};
+use crate::engine::suite::{BatchWorkload, CallMeter, Task, with_operator};
 
 /// A GPU of a batch.
 enum Gpu<G> {
@@ -203,44 +205,47 @@ impl<E: Element> Executing<'_, '_, '_, E> {
             let batch = manager.operation(workload.name());
             batch.workload(workload.profile()).execute(tasks, on_cpu)
         };
-        let mut ran_on = String::new();
+        let (mut executed, mut ran_on) = (Executed::default(), String::new());
         for call in 0..iterations.warmup.saturating_add(iterations.measured) {
-            let warm_up = call < iterations.warmup;
             if call == iterations.warmup {
                 profiler.reset();
+                executed.is_warm = true;
             }
             let result = match execute() {
                 Ok(result) => result,
                 Err(error) => {
-                    self.recorded()?;
+                    self.worker.outbox.send(&measured(executed.profile()))?;
                     return Err(Stopped::failed(&error));
                 }
             };
-            let execution = told(&result, self.cell, warm_up);
-            ran_on.clone_from(&execution.device);
-            let failures = execution.failures.iter();
-            failed.extend(failures.filter_map(|failure| failure.device.clone()));
-            let message = Message::Execution(Box::new(execution));
+            let fallbacks = executed.add(&result, self.cell).into_iter();
+            failed.extend(fallbacks.filter_map(|fallback| fallback.device));
+            ran_on = result.ran_on();
             let outbox = &mut self.worker.outbox;
-            // At once where a driver may end the process, else with the next lot.
-            let is_due = on_gpu || outbox.is_due();
-            match is_due {
-                true => outbox.send(&message)?,
-                false => outbox.post(&message)?,
-            }
-            if is_due && !warm_up {
-                self.recorded()?;
+            if outbox.is_due(on_gpu) {
+                outbox.send(&measured(executed.profile()))?;
             }
             let is_over = |limit| begun.elapsed() > limit;
-            if !warm_up && iterations.at_most.is_some_and(is_over) {
+            if executed.is_warm && iterations.at_most.is_some_and(is_over) {
                 break;
             }
         }
-        self.recorded()?;
+        // The recorder counts the batches for their energy, too.
+        let mut profile = executed.profile();
+        self.worker.outbox.send(&measured(profile.clone()))?;
         if let Some(meter) = &self.worker.energy {
             let energy = energy_of(meter, &ran_on, || execute().map(|result| result.ran_on()));
-            if let Some(event) = energy {
-                self.worker.outbox.send(&Message::Event(event))?;
+            let key = self.cell.operation(&ran_on).key();
+            let mut operations = profile.operations.iter_mut();
+            let operation = operations.find(|operation| operation.key() == key);
+            let run = operation.and_then(|operation| operation.runs.last_mut());
+            match energy.zip(run) {
+                Some((Ok(energy), run)) => {
+                    run.energy = Some(energy);
+                    self.worker.outbox.send(&measured(profile))?;
+                }
+                Some((Err(why), _)) => self.worker.outbox.energy_unknown(&ran_on, Some(why))?,
+                None => {}
             }
         }
         for id in &failed {
@@ -249,44 +254,116 @@ impl<E: Element> Executing<'_, '_, '_, E> {
         }
         Ok(())
     }
-
-    /// Hands over what the recorder has.
-    fn recorded(&mut self) -> Result<()> {
-        let mut profile = get_profiler(true).snapshot();
-        // Nobody reads them.
-        profile.stacks.clear();
-        let outbox = &mut self.worker.outbox;
-        outbox.send(&Message::Recorded(Box::new(profile)))
-    }
 }
 
-/// What counters tell of further batches on the devices of the last one; none where they tell
-/// nothing, or where a batch fails.
+/// What counters report of further batches on the devices of the last one, or why they do not; none
+/// if there are no counters, or if a batch fails.
 fn energy_of<E>(
     meter: &CallMeter,
     devices: &str,
     mut execute: impl FnMut() -> Result<String, E>,
-) -> Option<Event> {
+) -> Option<Result<Energy, String>> {
     let mut elsewhere = false;
     let ids: Vec<&str> = devices.split('+').collect();
-    let told = meter.of(&ids, 1, &mut |_| {
+    let energy = meter.of(&ids, 1, &mut |_| {
         execute().map(|ran_on| {
             elsewhere |= ran_on != devices;
             0.0
         })
     });
-    let told = told.ok()??;
-    Some(match (told, elsewhere) {
-        (Ok(energy), false) => Event::Energy(energy),
-        (Ok(_), true) => Event::EnergyUnknown(
+    let energy = energy.ok()??;
+    Some(match elsewhere {
+        true => energy.and(Err(
             "the batches that were counted did not all run on the same devices".to_owned(),
-        ),
-        (Err(why), _) => Event::EnergyUnknown(why),
+        )),
+        false => energy,
     })
 }
 
-/// An execution in short.
-fn told<T>(result: &ExecutionResult<T>, cell: &BatchCell, warm_up: bool) -> Execution {
+/// The executions of a cell's batch.
+#[derive(Default)]
+struct Executed {
+    /// One per device, or devices together, that the batch ran on, with the warm-up calls.
+    operations: Vec<Operation>,
+    /// Warm-up is over: the recorder has the measured executions.
+    is_warm: bool,
+}
+
+impl Executed {
+    fn add<T>(&mut self, result: &ExecutionResult<T>, cell: &BatchCell) -> Vec<Fallback> {
+        let announced = cell.operation(&result.ran_on());
+        let is_first = self.operations.is_empty();
+        let operations = &mut self.operations;
+        let known = (operations.iter()).position(|known| known.device == announced.device);
+        let at = known.unwrap_or_else(|| {
+            operations.push(announced);
+            operations.len() - 1
+        });
+        let operation = &mut operations[at];
+        let executions = executions(result, cell);
+        let fallbacks = executions.fallbacks.clone();
+        operation
+            .executions
+            .get_or_insert_default()
+            .append(executions);
+        if !self.is_warm {
+            if operation.runs.is_empty() {
+                operation.runs.push(Run::default());
+            }
+            let run = &mut operation.runs[0];
+            let ns = result.execution_time.as_nanos() as f64;
+            match is_first {
+                true => run.first_call_ns = Some(ns),
+                false => run.warmup_ns.push(ns),
+            }
+        }
+        fallbacks
+    }
+
+    /// The executions, and what the recorder has of the measured ones.
+    fn profile(&self) -> Profile {
+        let recorded = match self.is_warm {
+            true => get_profiler(true).snapshot(),
+            false => Profile::default(),
+        };
+        let mut operations = self.operations.clone();
+        for operation in recorded.operations {
+            let key = operation.key();
+            match operations.iter_mut().find(|known| known.key() == key) {
+                Some(known) => add_recorded(known, operation),
+                None => operations.push(operation),
+            }
+        }
+        Profile {
+            environment: Environment {
+                recorder: recorded.environment.recorder,
+                ..Environment::default()
+            },
+            operations,
+            ..Profile::default()
+        }
+    }
+}
+
+/// Adds the recorder's data, which has only the last execution's decision, to the operation.
+fn add_recorded(known: &mut Operation, recorded: Operation) {
+    let executed = std::mem::take(known);
+    let warm_up = executed.runs.into_iter().next().unwrap_or_default();
+    let measured = recorded.runs.into_iter().next().unwrap_or_default();
+    *known = Operation {
+        workload: executed.workload,
+        executions: executed.executions,
+        runs: vec![Run {
+            first_call_ns: warm_up.first_call_ns,
+            warmup_ns: warm_up.warmup_ns,
+            ..measured
+        }],
+        ..recorded
+    };
+}
+
+/// An execution for the profile.
+fn executions<T>(result: &ExecutionResult<T>, cell: &BatchCell) -> Executions {
     let decision = &result.decision;
     let mut device_tasks = BTreeMap::new();
     if cell.gpus().len() > 1 && result.gpu.tasks > 0 {
@@ -295,37 +372,37 @@ fn told<T>(result: &ExecutionResult<T>, cell: &BatchCell, warm_up: bool) -> Exec
         let cpu = (Device::CPU.to_owned(), result.cpu.tasks as u64);
         device_tasks.extend(gpus.chain([cpu]));
     }
-    Execution {
-        warm_up,
-        device: result.ran_on(),
-        ns: u64::try_from(result.execution_time.as_nanos()).unwrap_or(u64::MAX),
-        decided_by: decision.basis.name().to_owned(),
-        strategy: decision.strategy.to_string(),
+    Executions {
+        executions: Some(1),
+        decided_by: BTreeMap::from([(decision.basis.name().to_owned(), 1)]),
+        strategy: Some(decision.strategy.to_string()),
         predicted_ns: decision.predicted_ns(),
-        why: match decision.measures_all() {
+        why: Some(match decision.measures_all() {
             true => format!(
                 "{}; every device began, and the measured rates decided the rest",
                 decision.reason()
             ),
             false => decision.reason(),
-        },
-        gpu_tasks: result.gpu.tasks as u64,
+        }),
+        tasks: Some(cell.tasks as u64),
+        gpu_tasks: Some(result.gpu.tasks as u64),
         device_tasks,
-        failures: failures(result, cell),
+        recalled: (result.recalled > 0).then_some(result.recalled as u64),
+        fallbacks: fallbacks(result, cell),
+        device_error: result.errors.first().map(ToString::to_string),
+        decided: None,
     }
 }
 
 /// What GPUs of the batch failed at, or why they were left out.
-fn failures<T>(result: &ExecutionResult<T>, cell: &BatchCell) -> Vec<GpuFailure> {
-    let failure = |device: Option<&String>, error: &DeviceError, tasks: usize| GpuFailure {
+fn fallbacks<T>(result: &ExecutionResult<T>, cell: &BatchCell) -> Vec<Fallback> {
+    let failure = |device: Option<&String>, error: &DeviceError, tasks: usize| Fallback {
         // Without a GPU the executor makes up a name.
         device: device
             .filter(|device| cell.gpus().contains(device))
             .cloned(),
-        error: Failure {
-            kind: error.kind.to_string(),
-            message: error.message.clone(),
-        },
+        error: format!("{}: {}", error.kind, error.message),
+        executions: 1,
         tasks: tasks as u64,
     };
     let first = result.errors.first();

@@ -9,7 +9,7 @@ use std::time::Duration;
 #[cfg(feature = "gpu")]
 use breakeven::gpu::{Gpu, OperatorExecutor};
 use breakeven::{DeviceError, Operator};
-use breakeven_profile::profile::Peak;
+use breakeven_profile::profile::{Operation, Peak};
 use breakeven_profile::recorder::Clock;
 
 use crate::engine::suite::{CallMeter, Iterations, Problem, Report};
@@ -69,14 +69,14 @@ impl Devices {
         &mut self,
         device: &str,
         problem: &Problem,
-        (iterations, energy): (Iterations, Option<&CallMeter>),
+        how: (Iterations, Option<&CallMeter>),
         clock: &Clock,
-        report: &mut Report<'_>,
-    ) -> Result<(), DeviceError> {
+        (filled, report): (&mut Operation, &mut Report<'_>),
+    ) -> Result<Option<String>, DeviceError> {
         let gpu = self.open(device)?;
-        problem.measure_gpu(gpu, iterations, energy, clock, report)?;
+        let unknown = problem.measure_gpu(gpu, how, clock, filled, report)?;
         gpu.memory().trim();
-        Ok(())
+        Ok(unknown)
     }
 
     /// Executes that operator's tasks on this device.
@@ -106,8 +106,8 @@ impl Devices {
         _: &Problem,
         _: (Iterations, Option<&CallMeter>),
         _: &Clock,
-        _: &mut Report<'_>,
-    ) -> Result<(), DeviceError> {
+        _: (&mut Operation, &mut Report<'_>),
+    ) -> Result<Option<String>, DeviceError> {
         Err(no_gpu_path(device))
     }
 

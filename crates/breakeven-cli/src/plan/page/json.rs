@@ -5,15 +5,14 @@ use std::io::Write;
 
 use anyhow::Result;
 use breakeven::WorkloadProfile;
-use breakeven::hardware::{Fact, GpuKind};
-use breakeven::plan::{Aim, Amounts, Basis, Evidence, Machine, Power, Stage};
+use breakeven::plan::{Aim, Amounts, Basis, Evidence, ExecutionStrategy, Machine, Stage};
 use serde::Serialize;
 
 use super::{Comparison, Plan};
 
 #[derive(Serialize)]
 struct Document<'p> {
-    strategy: String,
+    strategy: ExecutionStrategy,
     batch_size: usize,
     estimated_gpu_tasks: usize,
     estimated_cpu_tasks: usize,
@@ -28,7 +27,7 @@ struct Document<'p> {
     /// The number of the stage that decided; `null` if none did.
     stage: Option<u8>,
     /// `measured`, `fitted` or `heuristic`: the source of the chosen time.
-    evidence: String,
+    evidence: Evidence,
     candidates: Vec<CandidateEntry>,
     /// Relative saving compared with the next candidate, 0 to 1.
     margin: Option<f64>,
@@ -40,7 +39,7 @@ struct Document<'p> {
     /// Relative saving that a declined split would have had, 0 to 1.
     declined_gain: Option<f64>,
     /// The strategy without the operator's.
-    otherwise: Option<String>,
+    otherwise: Option<ExecutionStrategy>,
     /// The objective, its value, and the unit of costs; omitted for time.
     #[serde(skip_serializing_if = "Option::is_none")]
     aim: Option<&'p Aim>,
@@ -51,50 +50,25 @@ struct Document<'p> {
 
 #[derive(Serialize)]
 struct CandidateEntry {
-    strategy: String,
+    strategy: ExecutionStrategy,
     predicted_ns: Option<f64>,
     #[serde(flatten)]
     amounts: Amounts,
-    evidence: String,
+    evidence: Evidence,
 }
 
 #[derive(Serialize)]
 struct WorkloadEntry {
-    tasks: usize,
-    memory_per_task_bytes: usize,
-    complexity: f64,
-    parallelization: f64,
+    #[serde(flatten)]
+    workload: WorkloadProfile,
     size: u64,
 }
 
 #[derive(Serialize)]
 struct MachineEntry<'p> {
     name: &'p str,
-    cores: usize,
-    memory_bytes: Fact<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    power: Option<PowerEntry>,
-    gpus: Vec<GpuEntry<'p>>,
-}
-
-#[derive(Serialize)]
-struct GpuEntry<'p> {
-    name: &'p str,
-    kind: GpuKind,
-    memory_bytes: Fact<u64>,
-    memory_used_bytes: Fact<u64>,
-    launch_ns: Fact<u64>,
-    transfer_bytes_per_s: Fact<f64>,
-    speedup: Fact<f64>,
-    driver: &'p Fact<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    power: Option<PowerEntry>,
-}
-
-#[derive(Serialize)]
-struct PowerEntry {
-    busy_watts: f64,
-    idle_watts: f64,
+    #[serde(flatten)]
+    machine: &'p Machine,
 }
 
 #[derive(Serialize)]
@@ -130,9 +104,8 @@ fn document(plan: &Plan) -> Document<'_> {
         Basis::Resident => ("resident", None),
         Basis::Placed => ("placed", None),
     };
-    let entry = |evidence: Evidence| evidence.to_string();
     Document {
-        strategy: decision.strategy.to_string(),
+        strategy: decision.strategy,
         batch_size: decision.batch_size,
         estimated_gpu_tasks,
         estimated_cpu_tasks,
@@ -146,71 +119,31 @@ fn document(plan: &Plan) -> Document<'_> {
         reasoning: plan.reasoning(),
         basis,
         stage,
-        evidence: entry(decision.evidence()),
+        evidence: decision.evidence(),
         candidates: decision
             .candidates
             .iter()
             .map(|candidate| CandidateEntry {
-                strategy: candidate.strategy.to_string(),
+                strategy: candidate.strategy,
                 predicted_ns: candidate.predicted_ns,
                 amounts: candidate.amounts,
-                evidence: entry(candidate.evidence),
+                evidence: candidate.evidence,
             })
             .collect(),
         margin: decision.margin,
         ceiling: decision.ceiling,
         transfer_ns: decision.transfer_ns,
         declined_gain: decision.declined_gain,
-        otherwise: plan
-            .otherwise
-            .as_ref()
-            .map(|otherwise| otherwise.strategy.to_string()),
+        otherwise: (plan.otherwise.as_ref()).map(|otherwise| otherwise.strategy),
         aim: plan.free().aim.as_deref(),
-        workload: workload(&plan.workload),
-        machine: machine(&plan.name, &plan.machine),
+        workload: WorkloadEntry {
+            workload: plan.workload,
+            size: plan.workload.workload_size(),
+        },
+        machine: MachineEntry {
+            name: &plan.name,
+            machine: &plan.machine,
+        },
         notes: &plan.notes,
-    }
-}
-
-fn workload(workload: &WorkloadProfile) -> WorkloadEntry {
-    WorkloadEntry {
-        tasks: workload.task_count,
-        memory_per_task_bytes: workload.memory_per_task,
-        complexity: workload.complexity,
-        parallelization: workload.parallelization,
-        size: workload.workload_size(),
-    }
-}
-
-fn power(power: Power) -> PowerEntry {
-    PowerEntry {
-        busy_watts: power.busy_watts,
-        idle_watts: power.idle_watts,
-    }
-}
-
-fn machine<'p>(name: &'p str, machine: &'p Machine) -> MachineEntry<'p> {
-    MachineEntry {
-        name,
-        cores: machine.cores,
-        memory_bytes: machine.memory_bytes,
-        power: machine.cpu_power.get().map(power),
-        gpus: machine
-            .gpus
-            .iter()
-            .map(|gpu| GpuEntry {
-                name: &gpu.name,
-                kind: gpu.kind,
-                memory_bytes: gpu.memory_bytes,
-                memory_used_bytes: gpu.memory_used_bytes,
-                launch_ns: gpu
-                    .launch
-                    .map(|launch| u64::try_from(launch.as_nanos()).unwrap_or(u64::MAX)),
-                transfer_bytes_per_s: gpu.transfer_bytes_per_s,
-                speedup: gpu.speedup,
-                driver: &gpu.driver,
-                power: gpu.power.get().map(power),
-            })
-            .collect(),
     }
 }

@@ -76,6 +76,32 @@ fn what_was_measured_is_of_its_size_and_of_this_machine() {
     assert!((ms - 19.0).abs() < 0.1, "19 waves of 16 tasks: {there:#}");
 }
 
+#[test]
+fn a_cpu_that_was_not_measured_is_said() {
+    let directory = directory();
+    let (costs, _) = Costs::load(&directory.path().join("costs.json"));
+    for tasks in [100, 200, 400] {
+        let seen = Observation {
+            at: SystemTime::now(),
+            tasks,
+            ns: 1_000 * tasks,
+            transfer_ns: None,
+            shared: false,
+            workers: 1,
+        };
+        costs.observe("blur", 32 << 10, RanOn::Gpu("gpu:0"), &seen);
+        costs.observe("conv2d", 32 << 10, RanOn::Gpu("gpu:0"), &seen);
+    }
+    costs.save().unwrap();
+    let note = |operation: &str| {
+        let args = format!("--tasks 300 --operation {operation} --format json");
+        let plan = plan(directory.path(), &args).run().quietly(0).json();
+        plan["notes"].to_string()
+    };
+    assert_snapshot!(note("blur"), @r#"["the size of a task is the one that was measured","\"blur\" was not measured on the CPU, so no times are compared; executions with the strategy Auto measure it"]"#);
+    assert_snapshot!(note("conv2d"), @r#"["the size of a task is the one that was measured","\"conv2d\" was not measured on the CPU, so no times are compared; `breakeven profile --strategy auto --kernel conv2d` measures it"]"#);
+}
+
 /// GPU and CPU commands that differ by a factor, so that both are worth using.
 #[test]
 fn plan_uses_what_run_measured_under_a_name() {

@@ -23,7 +23,7 @@ use build::Builder;
 pub(crate) static IMPORTER: Importer = Importer {
     name: "chrome",
     about: "trace events as JSON, gzip too: PyTorch's profiler (Kineto), chrome://tracing, \
-            Perfetto, breakeven convert --to chrome",
+            Perfetto, breakeven's export",
     recognises: |source| {
         let is_kineto = || source.has("schemaVersion") && source.has("deviceProperties");
         source.has("traceEvents") || source.has("[].ph") || is_kineto()

@@ -29,22 +29,22 @@ impl Database {
         let mut head = [0; MAGIC.len()];
         let opened = File::open(path).and_then(|mut file| file.read_exact(&mut head));
         opened.map_err(|reason| {
-            let told = "cannot be opened as a file, which a database must be";
-            FileError::io(told, &reason).at_path(path)
+            let message = "cannot be opened as a file, which a database must be";
+            FileError::io(message, &reason).at_path(path)
         })?;
         if head != MAGIC {
-            let told = "not a database as it is; unpack it first";
-            return Err(FileError::new(FileErrorKind::NotAProfile, told).at_path(path));
+            let message = "not a database as it is; unpack it first";
+            return Err(FileError::new(FileErrorKind::NotAProfile, message).at_path(path));
         }
         for (end, what) in [("-wal", "a write-ahead log"), ("-journal", "a journal")] {
             let mut beside = path.as_os_str().to_owned();
             beside.push(end);
             if fs::metadata(&beside).is_ok_and(|found| found.len() > 0) {
-                let told = format!(
+                let message = format!(
                     "there is {what} beside it ({end}), so another program is writing it or was \
                      stopped; close that program, or export the report again"
                 );
-                return Err(FileError::new(FileErrorKind::Io, told).at_path(path));
+                return Err(FileError::new(FileErrorKind::Io, message).at_path(path));
             }
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
@@ -233,8 +233,8 @@ fn explained(error: &rusqlite::Error) -> FileError {
                 rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
                 error => error.to_string(),
             };
-            let told = format!("the database cannot be read: {reason}; export the report again");
-            FileError::new(FileErrorKind::Io, told)
+            let message = format!("the database cannot be read: {reason}; export the report again");
+            FileError::new(FileErrorKind::Io, message)
         }
     }
 }

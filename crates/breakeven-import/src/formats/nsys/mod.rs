@@ -32,14 +32,14 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     let known = [KERNEL, MEMCPY, MEMSET, RUNTIME, OSRT, NVTX];
     if known.iter().all(|table| database.table(table).is_none()) {
         let is_rocpd = ["rocpd_metadata", "rocpd_string"].map(|table| database.table(table));
-        let told = match is_rocpd.iter().any(Option::is_some) {
+        let message = match is_rocpd.iter().any(Option::is_some) {
             true => "a database of rocprofv3; write JSON instead: rocprofv3 --output-format json",
             false => {
                 "a database that Nsight Systems did not write, or one of a report without CUDA, \
                  NVTX and OS runtime; trace with nsys profile --trace cuda,nvtx"
             }
         };
-        return Err(FileError::new(FileErrorKind::NotAProfile, told).at_path(&path));
+        return Err(FileError::new(FileErrorKind::NotAProfile, message).at_path(&path));
     }
     for (table, what) in [
         (KERNEL, "kernel"),

@@ -138,10 +138,10 @@ impl Table {
         };
         for head in [name, "Start_Timestamp", "End_Timestamp"] {
             if !table.columns.contains_key(head) {
-                let told = format!(
+                let message = format!(
                     "there is no column {head}; give a trace that rocprofv3 wrote, not its stats"
                 );
-                return Err(FileError::new(FileErrorKind::Value, told).at_path(&table.path));
+                return Err(FileError::new(FileErrorKind::Value, message).at_path(&table.path));
             }
         }
         table.next()?;
@@ -264,11 +264,11 @@ fn explained(error: &csv::Error, path: &Path) -> FileError {
     let line = line
         .and_then(|line| usize::try_from(line).ok())
         .unwrap_or(0);
-    let (kind, told) = match error.kind() {
+    let (kind, message) = match error.kind() {
         csv::ErrorKind::Io(reason) => (FileErrorKind::Io, format!("cannot be read: {reason}")),
         _ => (FileErrorKind::Syntax, format!("not valid CSV: {error}")),
     };
-    FileError::new(kind, told)
+    FileError::new(kind, message)
         .at_position(line, 1)
         .at_path(path)
 }
