@@ -180,7 +180,7 @@ fn profiles_of_executions_are_compared_and_advised_on() {
     let slept = comparison
         .operations
         .iter()
-        .find(|found| found.key().name == "slept" && found.key().device == both)
+        .find(|found| found.key.name == "slept" && found.key.device == both)
         .expect("it is in both");
     assert_eq!(slept.change_type, ChangeType::Regression);
     let optimizer = ProfilerOptimizer::new(&after);
