@@ -173,7 +173,6 @@ pub(crate) fn directory() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary directory")
 }
 
-#[cfg(feature = "engine")]
 /// Says that a test did not test. Straight to stderr: the harness keeps back
 /// what the print macros write.
 pub(crate) fn skipped(why: &str) {
