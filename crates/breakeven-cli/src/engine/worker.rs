@@ -68,6 +68,11 @@ pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Ending
     };
     for (index, cell) in request.cells.iter().enumerate() {
         worker.outbox.send(&Message::Begin(index))?;
+        if index == 0 && !breakeven_machine::has_pool() {
+            let warning = "one thread computes: the pool's threads cannot be started \
+                           (RAYON_NUM_THREADS, a limit of processes or of memory)";
+            worker.outbox.send(&Message::Warning(warning.to_owned()))?;
+        }
         match worker.cell(cell) {
             Ok(()) => worker.outbox.send(&Message::End)?,
             Err(Stopped::Parent(error)) => return Err(error),

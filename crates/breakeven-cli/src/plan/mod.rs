@@ -221,12 +221,15 @@ impl Question {
                 let unknown = |gpu: &GpuCosts| gpu.cost.is_none();
                 if costs.cpu.is_none() && costs.gpus.iter().all(unknown) {
                     notes.push(measured.nothing_known(&self.workload));
-                } else if costs.cpu.is_none() && task_time.is_none() {
-                    notes.push(measured.not_on_cpu());
-                } else if let [_, _, ..] = &machine.gpus[..] {
-                    let gpus = machine.gpus.iter().zip(&costs.gpus);
-                    let gpus = gpus.filter(|(_, costs)| unknown(costs));
-                    notes.extend(gpus.map(|(gpu, _)| measured.not_on(&gpu.name)));
+                } else {
+                    if costs.cpu.is_none() && task_time.is_none() {
+                        notes.push(measured.not_on_cpu());
+                    }
+                    if let [_, _, ..] = &machine.gpus[..] {
+                        let gpus = machine.gpus.iter().zip(&costs.gpus);
+                        let gpus = gpus.filter(|(_, costs)| unknown(costs));
+                        notes.extend(gpus.map(|(gpu, _)| measured.not_on(&gpu.name)));
+                    }
                 }
             }
             Some(measured) if task_time.is_none() => {
