@@ -435,3 +435,10 @@ def test_an_explanation_says_an_error_once_and_what_each_side_did():
 def test_more_tasks_than_a_batch_can_have_are_refused() -> None:
     with pytest.raises(be.InvalidError, match="is the most"):
         be.run(range(2**61), str)
+
+
+def test_what_is_no_list_of_tasks_or_outputs_is_named() -> None:
+    with pytest.raises(TypeError, match="int is not a list of tasks"):
+        be.run(5, str)
+    with pytest.raises(be.TaskError, match="must return a list or an array with one output per"):
+        be.run(np.ones((9, 2)), lambda rows: rows.sum(), batched=True)

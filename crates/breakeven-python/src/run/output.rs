@@ -62,7 +62,10 @@ pub(super) fn split(
         let message = format!("{expected}, not {}", kind_of(&outputs));
         return Err(PyTypeError::new_err(message));
     }
-    let (found, items) = (outputs.len()?, source.items(range.clone()).len());
+    let found = outputs.len().map_err(|_| {
+        PyTypeError::new_err(format!("{expected}, not {}", kind_of(&outputs)))
+    })?;
+    let items = source.items(range.clone()).len();
     if found != items {
         let message = format!("{found} outputs of {items} items; {expected}, in their order");
         return Err(PyValueError::new_err(message));

@@ -47,7 +47,9 @@ impl Source {
             Some(kind) => (items.clone(), kind),
             None => {
                 let list = PyList::empty(items.py());
-                for item in items.try_iter()? {
+                let each = items.try_iter();
+                let each = each.map_err(|_| refused(items, "give a list or an array"))?;
+                for item in each {
                     list.append(item?)?;
                 }
                 (list.into_any(), Kind::Array)
