@@ -62,9 +62,9 @@ pub(super) fn split(
         let message = format!("{expected}, not {}", kind_of(&outputs));
         return Err(PyTypeError::new_err(message));
     }
-    let found = outputs.len().map_err(|_| {
-        PyTypeError::new_err(format!("{expected}, not {}", kind_of(&outputs)))
-    })?;
+    let found = outputs
+        .len()
+        .map_err(|_| PyTypeError::new_err(format!("{expected}, not {}", kind_of(&outputs))))?;
     let items = source.items(range.clone()).len();
     if found != items {
         let message = format!("{found} outputs of {items} items; {expected}, in their order");
