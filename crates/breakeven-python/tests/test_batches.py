@@ -442,3 +442,11 @@ def test_what_is_no_list_of_tasks_or_outputs_is_named() -> None:
         be.run(5, str)
     with pytest.raises(be.TaskError, match="must return a list or an array with one output per"):
         be.run(np.ones((9, 2)), lambda rows: rows.sum(), batched=True)
+
+
+def test_a_batch_is_recorded_under_the_number_of_its_items(profiler: be.Profiler) -> None:
+    for rows in (2_000, 20_000):
+        be.run(np.ones((rows, 2)), lambda x: x.sum(axis=1), batched=True, operation="rowwise")
+    recorded = profiler.snapshot().operations
+    sizes = {each.size for each in recorded if each.name == "rowwise"}
+    assert sizes == {2_000, 20_000}

@@ -48,9 +48,10 @@ def test_nothing_happens_unless_asked_for(tests: pytest.Pytester) -> None:
     result = run(tests)
     result.assert_outcomes(passed=3)
     result.stdout.no_fnmatch_line("*= breakeven =*")
-    wrong = run(tests, "--breakeven-out", "x.json")
-    assert wrong.ret == pytest.ExitCode.USAGE_ERROR
-    wrong.stderr.fnmatch_lines("*--breakeven-out needs --breakeven*")
+    for option, value in (("out", "x.json"), ("runs", "5")):
+        wrong = run(tests, f"--breakeven-{option}", value)
+        assert wrong.ret == pytest.ExitCode.USAGE_ERROR
+        wrong.stderr.fnmatch_lines(f"*--breakeven-{option} needs --breakeven*")
 
 
 def test_times_are_kept_under_the_tests_ids(tests: pytest.Pytester) -> None:

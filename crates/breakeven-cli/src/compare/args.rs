@@ -39,16 +39,16 @@ pub(crate) struct CompareArgs {
     pub(crate) gate: bool,
 
     /// With --gate: allow operations of the baseline to be missing
-    #[arg(long, requires = "gate")]
+    #[arg(long, requires = "gate", conflicts_with = "accept")]
     pub(crate) allow_missing: bool,
 
     /// With --gate: exit with 3 if any operation is undecided
-    #[arg(long, requires = "gate")]
+    #[arg(long, requires = "gate", conflicts_with = "accept")]
     pub(crate) require_decided: bool,
 
     /// With --gate: also fail if anything but the metric became worse: the mean if the medians do
     /// not show it, memory, allocations, the number of calls
-    #[arg(long, requires = "gate")]
+    #[arg(long, requires = "gate", conflicts_with = "accept")]
     pub(crate) strict: bool,
 
     /// Show the changes, then replace BASELINE by the runs of the current side; BASELINE need not

@@ -6,6 +6,14 @@ use breakeven::plan::Objective;
 use breakeven_profile::unit;
 use clap::Args;
 
+const NOT_OF_A_CHAIN: [&str; 5] = [
+    "task_bytes",
+    "operation",
+    "task_time",
+    "heuristics",
+    "forget",
+];
+
 #[derive(Debug, Args)]
 pub(crate) struct PlanArgs {
     /// Tasks in the batch
@@ -16,16 +24,18 @@ pub(crate) struct PlanArgs {
     /// Decide where each kernel of a chain should run; each works on the output of the kernel
     /// before. The tasks are the chain's items [default: 1]
     #[arg(long, value_name = "KERNEL,…", value_delimiter = ',')]
-    #[arg(conflicts_with_all = ["task_bytes", "operation", "task_time", "heuristics", "forget"])]
+    #[arg(conflicts_with_all = NOT_OF_A_CHAIN)]
     pub(crate) chain: Vec<String>,
 
     /// Size of an item of the chain's input: the side of an image, the length of a vector
     /// [default: as in `breakeven profile`]
     #[arg(long, value_name = "N", requires = "chain", value_parser = tasks)]
+    #[arg(conflicts_with_all = NOT_OF_A_CHAIN)] // beside them clap requires nothing
     pub(crate) size: Option<usize>,
 
     /// Run the chain here first, and measure its stages on every device
     #[arg(long, requires = "chain", conflicts_with = "hardware")]
+    #[arg(conflicts_with_all = NOT_OF_A_CHAIN)]
     pub(crate) measure: bool,
 
     /// Memory that one task needs and moves to a GPU, as in 1MB [default: 10 KiB]

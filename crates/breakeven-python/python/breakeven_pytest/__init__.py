@@ -45,8 +45,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
         config.pluginmanager.register(Session(config), "breakeven-session")
         return
-    for option in ("out", "baseline", "accept"):
-        if config.getoption(f"--breakeven-{option}"):
+    for option, usual in (("out", None), ("baseline", None), ("accept", False), ("runs", 1)):
+        if config.getoption(f"--breakeven-{option}") != usual:
             raise pytest.UsageError(f"--breakeven-{option} needs --breakeven")
 
 

@@ -399,6 +399,9 @@ impl Run {
             .workload(self.workload)
             .cancel(&self.shared.cancel)
             .verify(verify);
+        if source.block > 1 {
+            batch = batch.items(source.len);
+        }
         if options.shown {
             batch = batch.progress(&progress);
         }

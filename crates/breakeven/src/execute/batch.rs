@@ -31,6 +31,7 @@ pub(super) struct Options {
     pub(super) timeout: Option<Option<Duration>>,
     pub(super) deadline: Option<Duration>,
     pub(super) objective: Option<Objective>,
+    pub(super) items: Option<usize>,
 }
 
 /// A batch of an operation, from [`StrategyManager::operation`].
@@ -118,6 +119,12 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
     /// 100.
     pub fn workload(mut self, workload: WorkloadProfile) -> Self {
         self.options.workload = Some(workload);
+        self
+    }
+
+    /// States the batch's items, if a task has several: a profile has the batch under their number.
+    pub fn items(mut self, items: usize) -> Self {
+        self.options.items = Some(items);
         self
     }
 
@@ -285,6 +292,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
             timeout: options.timeout.unwrap_or(config.timeout),
             check,
             each,
+            items: options.items,
         })
     }
 }

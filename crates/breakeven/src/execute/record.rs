@@ -80,7 +80,8 @@ fn now_and_then(device: &str, ask: impl FnOnce() -> Option<f64>) -> Option<f64> 
 }
 
 /// Tells whoever counts, the log and the recorder of an execution that has ended.
-pub(super) fn tell(ended: &Ended, operation: &str, manager: &Shared) {
+/// `items` are those of the batch, if a task has several.
+pub(super) fn tell(ended: &Ended, items: Option<usize>, operation: &str, manager: &Shared) {
     locked(&manager.stats).count(ended, usize::MAX);
     published::batch(ended, operation);
     #[cfg(feature = "metrics")]
@@ -95,6 +96,11 @@ pub(super) fn tell(ended: &Ended, operation: &str, manager: &Shared) {
     if !is_on() {
         return;
     }
+    let items = |count: usize| match items {
+        Some(items) => (count as u128 * items as u128 / tasks.max(1) as u128) as usize,
+        None => count,
+    };
+    let tasks = items(tasks);
     let (device, size) = (ended.ran_on(), recorded_size(tasks));
     let mut call = match ended.is_whole() {
         true => Guard::enter_named(operation, Some(&device), Some(size)),
@@ -103,7 +109,7 @@ pub(super) fn tell(ended: &Ended, operation: &str, manager: &Shared) {
             Guard::enter_named(&name, Some(&device), None)
         }
     };
-    call.items(ended.done);
+    call.items(items(ended.done));
     let by_program = decision.basis == Basis::Program;
     let is_cpus = device == "cpu" && decision.strategy == ExecutionStrategy::CpuOnly;
     let is_rounded = ended.is_whole() && size != tasks as u64;
@@ -113,17 +119,17 @@ pub(super) fn tell(ended: &Ended, operation: &str, manager: &Shared) {
     if let ([_, _, ..], true) = (&ended.names[..], on_gpus > 0) {
         let gpus = (ended.names.iter().map(String::as_str)).zip(&counts.gpus);
         let all = gpus.chain([(Device::CPU, &counts.cpu)]);
-        device_tasks.extend(all.map(|(name, share)| (name.to_owned(), share.tasks as u64)));
+        device_tasks.extend(all.map(|(name, share)| (name.to_owned(), items(share.tasks) as u64)));
     }
     call.executions(Executions {
         decided: (!by_program).then(|| decision.basis.name().to_owned()),
         strategy: (!is_cpus).then(|| decision.strategy.to_string()),
         tasks: is_rounded.then_some(tasks as u64),
         // Of one side alone all are.
-        gpu_tasks: is_shared.then_some(on_gpus as u64),
+        gpu_tasks: is_shared.then_some(items(on_gpus) as u64),
         device_tasks,
         predicted_ns: decision.predicted_ns().filter(|_| !by_program),
-        recalled: (ended.recalled > 0).then_some(ended.recalled as u64),
+        recalled: (ended.recalled > 0).then_some(items(ended.recalled) as u64),
         device_error: counts.first_error().map(|error| error.to_string()),
         ..Executions::default()
     });
@@ -137,7 +143,7 @@ pub(super) fn tell(ended: &Ended, operation: &str, manager: &Shared) {
         let name = [operation, ":fallback"].concat();
         let mut call = Guard::enter_named(&name, Some(&devices), None);
         call.within_execution();
-        call.items(fallen);
+        call.items(items(fallen));
         call.began_ago(counts.fallback.delay.unwrap_or_default());
     }
 }

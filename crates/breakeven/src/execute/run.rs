@@ -49,6 +49,8 @@ pub(super) struct Request<'r> {
     pub(super) check: Check,
     /// Every task has its own result.
     pub(super) each: bool,
+    /// The batch's items, if a task has several.
+    pub(super) items: Option<usize>,
 }
 
 impl Request<'_> {
@@ -144,7 +146,7 @@ impl Request<'_> {
             let costs = costs.map(|costs| &**costs);
             energy.ended(batch, costs, &shared.capabilities);
         }
-        record::tell(&ended, operation, shared);
+        record::tell(&ended, self.items, operation, shared);
         Ok(ended)
     }
 

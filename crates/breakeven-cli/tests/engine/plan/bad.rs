@@ -110,3 +110,17 @@ fn an_order_that_is_none() {
     let said = plan.env("BREAKEVEN_STRATEGY", "fastest").run().refusal();
     assert_snapshot!(said, @r#"error: BREAKEVEN_STRATEGY: "fastest" is not a strategy; give auto, cpu-only, gpu-only or hybrid:GPU/CPU in percent, as in hybrid:60/40"#);
 }
+
+/// A required option that a given one excludes is not required, so these exclude it too.
+#[test]
+fn options_of_a_chain_without_one() {
+    for args in [
+        "plan --tasks 64 --operation matrix_multiply --size 128",
+        "plan --tasks 64 --task-time 200us --size 64",
+        "plan --tasks 64 --operation matrix_multiply --measure",
+        "compare a.json b.json --accept --strict",
+    ] {
+        let said = line(args).run().refusal();
+        assert!(said.contains("cannot be used with"), "{args}: {said}");
+    }
+}
