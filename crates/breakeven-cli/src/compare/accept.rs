@@ -11,11 +11,7 @@ use breakeven_profile::profile::{Profile, Run};
 use crate::print::unless_closed;
 
 /// The file that becomes the baseline.
-pub(super) struct Accepted<'a> {
-    path: &'a Path,
-    /// What it will hold.
-    current: Profile,
-}
+pub(super) struct Accepted<'a>(&'a Path);
 
 impl<'a> Accepted<'a> {
     /// # Errors
@@ -26,37 +22,35 @@ impl<'a> Accepted<'a> {
             bail!("--accept replaces one file; name one baseline");
         };
         file::check_writable(path)?;
-        Ok(Self {
-            path,
-            current: Profile::default(),
-        })
+        Ok(Self(path))
     }
 
     /// The baseline up to now, none if the file does not exist. Another tool's file is an error,
     /// because it would be overwritten.
     pub(super) fn before(&self) -> Result<Option<Profile>> {
-        let exists = self.path.try_exists()?;
-        Ok(exists.then(|| file::read(self.path)).transpose()?)
+        let exists = self.0.try_exists()?;
+        Ok(exists.then(|| file::read(self.0)).transpose()?)
     }
 
     /// The error text if the sides cannot be compared.
     pub(super) fn refusal(&self, error: CompareError) -> anyhow::Error {
-        let name = self.path.display();
+        let name = self.0.display();
         let stays = format!("{name}: stays the baseline; delete it to begin anew, or name another");
         anyhow::Error::new(error).context(stays)
     }
 
-    /// Takes the runs of the current side; refused before anything is printed.
-    pub(super) fn take(&mut self, current: Vec<Profile>) -> Result<()> {
-        self.current = Profile::join(current)?;
-        check(&self.current)
+    /// Makes these runs the baseline.
+    pub(super) fn write(&self, current: &Profile, out: &mut dyn Write) -> Result<()> {
+        file::write(current, self.0)?;
+        unless_closed(said(self.0, out))
     }
+}
 
-    /// Makes them the baseline.
-    pub(super) fn write(&self, out: &mut dyn Write) -> Result<()> {
-        file::write(&self.current, self.path)?;
-        unless_closed(said(self.path, out))
-    }
+/// Joins the runs of the current side, if they can be a baseline.
+pub(super) fn joined(current: Vec<Profile>) -> Result<Profile> {
+    let current = Profile::join(current)?;
+    check(&current)?;
+    Ok(current)
 }
 
 fn said(path: &Path, out: &mut dyn Write) -> Result<()> {

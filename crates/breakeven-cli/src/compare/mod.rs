@@ -35,18 +35,18 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
         file::check_writable(path)?;
     }
     let (baseline, current) = sides(args)?;
-    let mut accepted = args.accept.then(|| Accepted::at(&baseline)).transpose()?;
+    let accepted = args.accept.then(|| Accepted::at(&baseline)).transpose()?;
     let before = match &accepted {
         Some(accepted) => accepted.before()?.into_iter().collect(),
         None => input.read_all(&baseline)?,
     };
     let after = input.read_all(&current)?;
-    if let Some(accepted) = &mut accepted {
-        accepted.take(after.clone())?;
-        if before.is_empty() {
-            accepted.write(out)?;
-            return Ok(Ending::Done);
-        }
+    // Refused before anything is printed.
+    let joined = accepted.as_ref().map(|_| accept::joined(after.clone()));
+    let accepted = accepted.zip(joined.transpose()?);
+    if let Some((accepted, joined)) = accepted.as_ref().filter(|_| before.is_empty()) {
+        accepted.write(joined, out)?;
+        return Ok(Ending::Done);
     }
     let options = Options {
         threshold: args.threshold,
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
         limits,
     };
     let comparison = compare(&before, &after, &options).map_err(|error| match &accepted {
-        Some(accepted) => accepted.refusal(error),
+        Some((accepted, _)) => accepted.refusal(error),
         None => error.into(),
     })?;
     let policy = Policy {
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
         false => &FORMATS[0],
     };
     unless_closed((printed.write)(&report, out).and_then(|()| Ok(out.flush()?)))?;
-    if let Some(accepted) = &accepted {
+    if let Some((accepted, joined)) = &accepted {
         let [before, after] = report.sources.each_ref().map(|source| source.runs);
         if after < before {
             let name = baseline[0].display();
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
             // The reader of stderr may be gone.
             let _ = writeln!(err, "{}", clean(&said));
         }
-        accepted.write(out)?;
+        accepted.write(joined, out)?;
         return Ok(Ending::Done);
     }
     Ok(Ending::Judged(report.verdict.outcome))

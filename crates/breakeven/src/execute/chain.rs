@@ -18,7 +18,7 @@ use super::control::{Unchecked, Verify};
 use super::executor::CpuExecutor;
 use super::items::Place;
 use super::quarantine::{self, Admission};
-use super::record::tell_chain;
+use super::record;
 use super::result::{ExecuteError, ExecutionResult};
 use super::start::{Question, Start};
 use super::work::caught;
@@ -81,7 +81,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         result.fallback_occurred = result.fallback.tasks > 0;
         result.operation = name.to_owned();
         result.decision.place(route.placement);
-        tell_chain(&result);
+        record::chain(&result);
         Ok(result)
     }
 

@@ -79,9 +79,9 @@ fn now_and_then(device: &str, ask: impl FnOnce() -> Option<f64>) -> Option<f64> 
     ask()
 }
 
-/// Tells whoever counts, the log and the recorder of an execution that has ended.
+/// Counts, logs and records an execution that has ended.
 /// `items` are those of the batch, if a task has several.
-pub(super) fn tell(ended: &Ended, items: Option<usize>, operation: &str, manager: &Shared) {
+pub(super) fn batch(ended: &Ended, items: Option<usize>, operation: &str, manager: &Shared) {
     locked(&manager.stats).count(ended, usize::MAX);
     published::batch(ended, operation);
     #[cfg(feature = "metrics")]
@@ -148,9 +148,8 @@ pub(super) fn tell(ended: &Ended, items: Option<usize>, operation: &str, manager
     }
 }
 
-/// Tells whoever counts of a device that failed in a batch of this operation and is left
-/// alone for a while.
-pub(super) fn tell_quarantine(device: &str, operation: &str, manager: &Shared) {
+/// Counts a device that failed in a batch of this operation and is quarantined.
+pub(super) fn quarantine(device: &str, operation: &str, manager: &Shared) {
     locked(&manager.stats).quarantines += 1;
     published::quarantine(device, operation);
     #[cfg(feature = "metrics")]
@@ -158,7 +157,7 @@ pub(super) fn tell_quarantine(device: &str, operation: &str, manager: &Shared) {
 }
 
 /// Records a chain that ran in parts; each part is an execution of its own.
-pub(super) fn tell_chain<T>(result: &ExecutionResult<T>) {
+pub(super) fn chain<T>(result: &ExecutionResult<T>) {
     if !is_on() {
         return;
     }

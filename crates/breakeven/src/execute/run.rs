@@ -146,7 +146,7 @@ impl Request<'_> {
             let costs = costs.map(|costs| &**costs);
             energy.ended(batch, costs, &shared.capabilities);
         }
-        record::tell(&ended, self.items, operation, shared);
+        record::batch(&ended, self.items, operation, shared);
         Ok(ended)
     }
 
@@ -323,7 +323,7 @@ impl Request<'_> {
         };
         let back_off = question.config.back_off;
         if quarantine::failed(&key, back_off, began, Instant::now()) {
-            record::tell_quarantine(&slot.known().name, question.operation, question.shared);
+            record::quarantine(&slot.known().name, question.operation, question.shared);
             if let Some(error) = error {
                 log::warn!("{key} is quarantined for a while: {error}");
             }

@@ -87,9 +87,9 @@ fn add_why(plan: &Plan, page: &mut Page) {
         page.facts([("shares", shares.join("; "))]);
     }
     let resources = Resource::ALL.map(Spent);
-    let is_known = |told: &Spent| {
+    let is_known = |spent: &Spent| {
         plan.candidates()
-            .any(|(each, _)| each.amounts[told.0].is_some())
+            .any(|(each, _)| each.amounts[spent.0].is_some())
     };
     let resources: Vec<Spent> = resources.into_iter().filter(is_known).collect();
     let kind = |strategy: &ExecutionStrategy| std::mem::discriminant(strategy);
@@ -99,13 +99,13 @@ fn add_why(plan: &Plan, page: &mut Page) {
             false => Tone::Plain,
         };
         let head = [candidate.strategy.to_string(), unit::time(ns)];
-        let spent = resources.iter().map(|told| told.of(plan, candidate));
+        let spent = resources.iter().map(|spent| spent.of(plan, candidate));
         let cells = head.into_iter().chain(spent);
         let cells = cells.chain([candidate.evidence.to_string()]);
         Row::new(cells.map(|cell| Text::new(cell, tone)))
     });
     let spent = resources.iter();
-    let spent = spent.map(|told| Column::figures(told.0.to_string(), Column::KEPT));
+    let spent = spent.map(|spent| Column::figures(spent.0.to_string(), Column::KEPT));
     let columns = [
         Column::words("candidate", Column::KEPT),
         Column::figures("predicted", Column::KEPT),
