@@ -5,6 +5,7 @@
 #[cfg(feature = "engine")]
 mod ab;
 mod advise;
+mod audit;
 mod cli;
 mod compare;
 mod convert;
@@ -106,6 +107,7 @@ fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         Command::Compare(args) => compare::run(args, out, err),
         Command::Convert(args) => convert::run(args, out, err),
         Command::History(args) => history::run(args, out, err),
+        Command::Audit(args) => audit::run(args, out, err),
         Command::Report(args) => report::run(args, err),
         Command::Advise(args) => advise::run(args, out, err),
         Command::Completions(args) => describe::completions(args, Cli::command(), out),

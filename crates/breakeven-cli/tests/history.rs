@@ -331,3 +331,28 @@ fn a_copy_of_the_file_is_a_history() {
     };
     assert_eq!(changes("copy.db"), changes("breakeven-history.db"));
 }
+
+/// Two steps stay; a rule without a percentage is refused.
+#[test]
+fn a_rule_is_replayed_over_a_history() {
+    let history = forty();
+    let audited = within(&history, "audit breakeven-history.db --rule mean>5%").quietly(0);
+    assert_snapshot!(audited.stdout, @r"
+    40 results of 2 operations, each compared with the one before
+
+                                          mean > 5 %  breakeven compare
+    results stopped                          2 of 39            2 of 39
+    of those back by themselves                    0                  0
+    smallest change seen in four of five       4.8 %              5.5 %
+
+    noise between runs  1.0 %
+    runs per result     5
+    To decide at 5.0 %, compare needs 4 runs per side.
+    For CI, with 4 runs per side: breakeven compare BASELINE CURRENT --metric mean
+    --threshold 5% --gate
+    ");
+    let json = within(&history, "audit breakeven-history.db --format json").quietly(0);
+    assert_eq!(json.json()["by_rule"]["stopped"], 2);
+    let refused = within(&history, "audit breakeven-history.db --rule mean>5").refusal();
+    assert!(refused.contains("as in `mean > 5%`"), "{refused}");
+}

@@ -12,10 +12,10 @@ use super::metric::Metric;
 const TELLS_FROM: f64 = 3.0;
 
 /// Logarithms of the runs' values, a list per profile, in the order of the profiles.
-pub(super) struct History(HashMap<OperationKey, Vec<Vec<f64>>>);
+pub(crate) struct History(HashMap<OperationKey, Vec<Vec<f64>>>);
 
 impl History {
-    pub(super) fn of(profiles: &[Profile], metric: &Metric) -> Self {
+    pub(crate) fn of(profiles: &[Profile], metric: &Metric) -> Self {
         let mut all: HashMap<OperationKey, Vec<Vec<f64>>> = HashMap::new();
         // The names of the operations behind a key.
         let mut names: HashMap<OperationKey, HashSet<&str>> = HashMap::new();
@@ -42,7 +42,7 @@ impl History {
     /// The operation's noise as far as known: the variance of runs within a profile and from one
     /// profile to the next, together; the latter alone if it is larger and known well enough. A
     /// step too recent for a change point counts as noise, which makes verdicts rarer, not wrong.
-    pub(super) fn noise(&self, key: &OperationKey) -> Option<Noise> {
+    pub(crate) fn noise(&self, key: &OperationKey) -> Option<Noise> {
         let profiles = self.0.get(key)?;
         let (variance, freedom) = match (inside(profiles), from_one_to_the_next(profiles)) {
             (Some((within, _)), Some(next)) if next.0 > within && next.1 >= TELLS_FROM => next,
@@ -57,7 +57,7 @@ impl History {
     }
 
     /// True if the noise is known well enough to judge fewer than four runs.
-    pub(super) fn tells(&self, key: &OperationKey) -> bool {
+    pub(crate) fn tells(&self, key: &OperationKey) -> bool {
         self.noise(key)
             .is_some_and(|noise| noise.freedom >= TELLS_FROM)
     }

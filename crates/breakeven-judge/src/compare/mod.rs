@@ -37,6 +37,7 @@ pub use comparison::{
     Change, ChangeType, CommonShift, ComparisonSummary, Method, NotTested, OperationComparison,
     ProfilerComparison,
 };
+pub(crate) use history::History;
 use judgement::judge;
 pub use metric::{Known, METRICS, Metric};
 pub(crate) use options::FEWEST_RUNS;

@@ -191,6 +191,17 @@ pub enum CompareError {
         /// The sides on which that operation lacks the metric.
         sides: Vec<Side>,
     },
+    /// No operation has the metric in two entries of a past.
+    #[error(
+        "no operation has {metric} in two of {entries} results: an audit compares each with the one \
+         before; name more files, a history, or another metric"
+    )]
+    NothingToAudit {
+        /// The metric of the rule.
+        metric: String,
+        /// The results that there are.
+        entries: usize,
+    },
     /// Every operation on both sides has a time of zero.
     #[error(
         "every operation on both sides has a run with a time of 0 ns, which is below the clock's \
