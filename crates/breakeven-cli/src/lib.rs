@@ -63,7 +63,7 @@ pub fn run(
         Ok(ending)
     });
     if let Err(error) = &happened {
-        tell(error, err);
+        print_error(error, err);
     }
     match Exit::of(&happened) {
         Exit::Done if print::take_closed() => Exit::Closed,
@@ -116,7 +116,7 @@ fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Resul
 }
 
 /// Prints why a command ended early, if the output is still open.
-fn tell(error: &Error, err: &mut dyn Write) {
+fn print_error(error: &Error, err: &mut dyn Write) {
     if let Some(usage) = error.downcast_ref::<clap::Error>() {
         let _ = write!(err, "{}", usage.render().ansi());
     } else if !error.chain().any(print::is_closed_pipe) {

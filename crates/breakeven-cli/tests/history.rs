@@ -61,7 +61,7 @@ fn what_changed_when_and_what_is_still_there() {
 }
 
 #[test]
-fn the_newest_value_alone_is_told() {
+fn the_newest_value_alone_is_reported() {
     let directory = forty();
     add(&directory, 40, &[steady("decode", 20e6)]);
     let changes = within(&directory, "history changes decode --open --gate").quietly(1);
@@ -88,7 +88,7 @@ fn values_and_entries_are_exported() {
 }
 
 #[test]
-fn a_history_tells_compare_how_much_runs_differ() {
+fn a_history_reports_compare_how_much_runs_differ() {
     let directory = directory();
     // One run a side says nothing of noise; twenty entries do.
     for number in 0..20u32 {
@@ -260,7 +260,7 @@ fn a_commit_that_is_not_on_the_branch_gets_none() {
 }
 
 #[test]
-fn wrong_use_is_told() {
+fn wrong_use_is_reported() {
     let directory = forty();
     let lines = [
         "history show --history none.db",

@@ -1,7 +1,10 @@
 //! Finds where series changed, and which of the changes need attention.
 
+use std::sync::LazyLock;
+
 use breakeven_stats::{ChangePoint, change_points, mean_interval};
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::Serialize;
 
 use crate::load::{Loaded, Point, Series};
@@ -89,13 +92,15 @@ impl Change {
     }
 }
 
+/// None if no thread can be started.
+static POOL: LazyLock<Option<ThreadPool>> = LazyLock::new(|| ThreadPoolBuilder::new().build().ok());
+
 /// Finds the changes of all series, in the order of the series and of time.
 pub fn changes(loaded: &Loaded, sensitivity: &Sensitivity) -> Vec<Change> {
     let of = |(number, series)| of_series(loaded, number, series, sensitivity);
-    let found: Vec<_> = match rayon::ThreadPoolBuilder::new().build() {
-        Ok(pool) => pool.install(|| loaded.series.par_iter().enumerate().map(of).collect()),
-        // No thread can be started.
-        Err(_) => loaded.series.iter().enumerate().map(of).collect(),
+    let found: Vec<_> = match &*POOL {
+        Some(pool) => pool.install(|| loaded.series.par_iter().enumerate().map(of).collect()),
+        None => loaded.series.iter().enumerate().map(of).collect(),
     };
     found.concat()
 }

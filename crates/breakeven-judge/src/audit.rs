@@ -163,7 +163,7 @@ pub fn audit(entries: &[Profile], rule: &Rule) -> Result<Audit, CompareError> {
     let runs = typical_runs(entries);
     by_rule.sees_from = middle(series.values().filter_map(|logs| seen_by_rule(logs, limit)));
     let (past, alpha) = (History::of(entries, &rule.metric), Options::default().alpha);
-    let judged = |key: &&OperationKey| runs >= FEWEST_RUNS || past.tells(key);
+    let judged = |key: &&OperationKey| runs >= FEWEST_RUNS || past.knows(key);
     let judged = series
         .keys()
         .filter(judged)

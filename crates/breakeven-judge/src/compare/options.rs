@@ -30,7 +30,7 @@ impl fmt::Display for Side {
 
 /// Fewest runs per side for a verdict, unless the noise is known: on a machine with two states, two
 /// or three runs of a side are often all in the same state.
-pub(crate) const FEWEST_RUNS: usize = 4;
+pub const FEWEST_RUNS: usize = 4;
 
 /// The change from which an operation is better or worse. It has a unit, so that 5 and 0.05 are not
 /// confused; it is measured in log space, so that twice as slow and twice as fast are equally far.

@@ -62,9 +62,11 @@ impl Decision {
         let ahead = || chosen.and_then(|chosen| self.ahead(chosen));
         let mut reasons = least.unwrap_or_else(|| Vec::from_iter(ahead()));
         reasons.extend(self.ceiling.map(|ceiling| {
-            format!(
-                "a perfect split could be {ceiling:.2} times as fast as the better device alone"
-            )
+            let times = match format!("{ceiling:.2}").as_str() {
+                "1.00" => "only".to_owned(),
+                times => format!("{times} times"),
+            };
+            format!("a perfect split could be {times} as fast as the better device alone")
         }));
         reasons.extend(self.transfers());
         reasons.extend(self.declined_gain.map(|gain| {
