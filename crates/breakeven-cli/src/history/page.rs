@@ -308,9 +308,9 @@ fn item(found: &Found<'_>, index: usize) -> Item {
 
 fn tone(change: &Change) -> Tone {
     match change.state {
-        ChangeState::Open | ChangeState::Newest => Tone::Bad,
+        _ if change.is_alert() => Tone::Bad,
         ChangeState::Recovered(_) | ChangeState::Accepted => Tone::Faint,
-        ChangeState::Improved => Tone::Good,
+        _ => Tone::Good,
     }
 }
 
@@ -326,6 +326,19 @@ fn sentence(change: &Change) -> String {
     });
     let state = match change.state {
         ChangeState::Improved => String::new(),
+        ChangeState::Drift => {
+            let entries = change
+                .after
+                .entry
+                .saturating_sub(change.before.entry)
+                .max(1);
+            let each = change.ratio.powf((entries as f64).recip());
+            format!(
+                ", {}: {} per entry",
+                state(change),
+                unit::change(each - 1.0)
+            )
+        }
         _ => format!(", {}", state(change)),
     };
     format!("{}{interval}{state}", sized(change))
@@ -339,5 +352,6 @@ pub(crate) fn state(change: &Change) -> &'static str {
         ChangeState::Recovered(_) => "recovered since",
         ChangeState::Accepted => "accepted",
         ChangeState::Improved => "improved",
+        ChangeState::Drift => "a drift",
     }
 }
