@@ -27,7 +27,6 @@ use rand::RngExt;
 use super::faults::{Mark, OnDevice as _};
 use super::form::Output;
 use super::run::{Plan, parameter_bytes};
-use super::wait::until_ready;
 use super::{Buffer, Gpu, caught, with_client};
 use crate::device::TensorFuture;
 use crate::error::{DeviceError, DeviceErrorKind};
@@ -269,10 +268,8 @@ fn land<E: Element, T>(
     };
     let outputs = outputs.into_iter();
     if to == Output::OnDevice {
-        with_client!(gpu, client => {
-            client.flush().on_device()?;
-            until_ready(client.sync(), patience)?;
-        });
+        with_client!(gpu, client => client.flush()).on_device()?;
+        gpu.settle(patience)?;
         let tensors = outputs.map(|(buffer, shape)| Tensor::on_device(gpu, buffer, &shape));
         return Ok(tensors.collect());
     }
