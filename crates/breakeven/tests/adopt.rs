@@ -155,7 +155,13 @@ fn what_cannot_be_adopted_is_an_error() {
     assert_eq!(none.host(), Ok(&[][..]));
 
     // Another device's, which wgpu reports on the side.
-    let theirs = poor.buffer(&values, BufferUsages::COPY_SRC);
+    let (device, queue) = block_on(program.adapter.request_device(&Default::default())).unwrap();
+    let other = Program {
+        adapter: program.adapter.clone(),
+        device,
+        queue,
+    };
+    let theirs = other.buffer(&values, BufferUsages::COPY_SRC);
     let error = Tensor::<f32>::from_wgpu(&gpu, &theirs, 0, &[8]).unwrap_err();
     assert_eq!(error.kind, DeviceErrorKind::Launch, "{error}");
     let again = Tensor::<f32>::from_wgpu(&gpu, &ours, 0, &[8]).unwrap();

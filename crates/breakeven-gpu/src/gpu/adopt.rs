@@ -188,12 +188,13 @@ impl<E: Element> Tensor<'_, E> {
 impl<E: Element> Tensor<'static, E> {
     /// A tensor of the values from byte `offset` on of a buffer of the program's, which the device
     /// copies: after what was submitted to its queue before, and before what is submitted later.
+    /// The buffer is one of this device: wgpu does not notice one of another `wgpu::Instance`.
     ///
     /// # Errors
     ///
     /// [`DeviceErrorKind::Refused`] if the buffer ends before the shape does, cannot be copied from
     /// (`COPY_SRC`), or `offset` is no multiple of four; [`DeviceErrorKind::Unsupported`] on CUDA;
-    /// [`DeviceErrorKind::Launch`] if the buffer is another device's.
+    /// [`DeviceErrorKind::Launch`] for a buffer of another device of the same instance.
     pub fn from_wgpu(
         gpu: &Gpu,
         buffer: &wgpu::Buffer,
