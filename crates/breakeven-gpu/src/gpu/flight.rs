@@ -9,9 +9,8 @@
 //! batch's; then it is used again.
 //!
 //! How far two batches overlap is up to the backend. CUDA has two streams for
-//! them. wgpu 29 holds a lock while it waits for the device that a further
-//! submission needs: the second batch is copied meanwhile, and its kernel starts
-//! once the first one's output is there.
+//! them. wgpu has one queue: the second batch is copied to the host's end of it
+//! meanwhile, and its kernel starts once the first one's is done.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -68,7 +68,7 @@ impl Gpu {
                 if bytes.len() >= STAGED_FROM && bytes.len().is_multiple_of(4) =>
             {
                 let buffer = self.empty(bytes.len());
-                staging.to_device(&buffer, bytes, &mut self.patiently())?;
+                staging.to_device(&buffer, bytes)?;
                 Ok(buffer)
             }
             _ => {
