@@ -9,8 +9,8 @@
 //! batch's; then it is used again.
 //!
 //! How far two batches overlap is up to the backend. CUDA has two streams for
-//! them. wgpu has one queue: the second batch is copied to the host's end of it
-//! meanwhile, and its kernel starts once the first one's is done.
+//! them. wgpu has one queue, on which the second batch's copies and kernel wait for
+//! the first one's kernel.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -139,7 +139,8 @@ impl Gpu {
     }
 
     /// Sends and starts, and returns without waiting for the output, which the flight has. Blocks
-    /// no longer than copying the inputs takes, unless CubeCL's queue of 32 commands is full.
+    /// no longer than copying the inputs takes, and, for large ones or once CubeCL's queue has 32
+    /// commands, submitting what was started before.
     ///
     /// # Errors
     ///

@@ -33,9 +33,8 @@ const BLOCKS: usize = 3;
 /// How long wgpu may wait at once: nothing can be submitted meanwhile.
 const TURN: Duration = Duration::from_millis(1);
 
-/// A device that copies no block for so long works for somebody else: 4 MiB take it 8 ms at
-/// 0.5 GB/s.
-const BUSY: Duration = Duration::from_millis(20);
+/// How long a device may take for a block before it counts as busy: 4 MiB take it 8 ms at 0.5 GB/s.
+pub(super) const BUSY: Duration = Duration::from_millis(20);
 
 /// How often a wait that comes to nothing is given up.
 type Patience<'p> = dyn FnMut() -> Result<Duration, DeviceError> + 'p;
@@ -99,15 +98,21 @@ impl Staging {
         Ok((place.buffer.clone(), place.offset))
     }
 
-    /// Copies bytes, a multiple of four, and returns once the host's part is done. Does not wait
-    /// for what the queue had before.
-    pub(super) fn to_device(&self, buffer: &Buffer, bytes: &[u8]) -> Result<(), DeviceError> {
+    /// Copies bytes, a multiple of four, and returns once the host's part is done. If the device
+    /// copies no block for as long as `busy`, it works for somebody else, who is not waited for.
+    /// (Mesa's software driver makes each submission wait for the one before.)
+    pub(super) fn to_device(
+        &self,
+        buffer: &Buffer,
+        bytes: &[u8],
+        busy: Duration,
+    ) -> Result<(), DeviceError> {
         let (to, first) = self.place(buffer)?;
         let mut submitted = VecDeque::new();
         let mut left = bytes;
         while !left.is_empty() {
             let at = first + (bytes.len() - left.len()) as u64;
-            let Some(block) = self.writable(&mut submitted) else {
+            let Some(block) = self.writable(&mut submitted, busy) else {
                 // Into memory that wgpu allocates for this.
                 self.queue.write_buffer(&to, at, left);
                 break;
@@ -128,9 +133,12 @@ impl Staging {
         Ok(())
     }
 
-    /// A block to write to; none while the device is busy with something else than the copies that
-    /// were submitted.
-    fn writable(&self, submitted: &mut VecDeque<SubmissionIndex>) -> Option<wgpu::Buffer> {
+    /// A block to write to; none if all are in use for as long as `busy`.
+    fn writable(
+        &self,
+        submitted: &mut VecDeque<SubmissionIndex>,
+        busy: Duration,
+    ) -> Option<wgpu::Buffer> {
         loop {
             let idle = locked(&self.up.0).pop();
             if idle.is_some() {
@@ -143,7 +151,7 @@ impl Staging {
             let first = submitted.pop_front()?;
             let since = Instant::now();
             let copied = self.wait(&first, &mut || match since.elapsed() {
-                waited if waited < BUSY => Ok(TURN),
+                waited if waited < busy => Ok(TURN),
                 _ => Err(of_text("busy")),
             });
             copied.ok()?;
@@ -255,5 +263,38 @@ impl Staging {
                 Err(error) => return Err(of_text(&error.to_string())),
             };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::Gpu;
+    use crate::gpu::transfer::Copies;
+    use crate::hardware::{Backend, HardwareCapabilities};
+
+    #[test]
+    fn what_finds_no_block_arrives_as_well() {
+        let hardware = HardwareCapabilities::detect();
+        let wgpu = |gpu: &&crate::hardware::GpuInfo| gpu.backend != Backend::Cuda;
+        let Some(gpu) = hardware.gpus.iter().find(wgpu) else {
+            return;
+        };
+        let gpu = Gpu::open(&gpu.id).expect("it was found");
+        let Copies::Wgpu(staging) = &gpu.shared.copies else {
+            panic!("{gpu:?} is one of wgpu");
+        };
+        let numbers: Vec<u32> = (0..BLOCKS as u32 * BLOCK as u32).collect();
+        for busy in [Duration::ZERO, BUSY] {
+            let buffer = gpu.empty(4 * numbers.len());
+            let sent = staging.to_device(&buffer, bytemuck::cast_slice(&numbers), busy);
+            assert_eq!(sent, Ok(()));
+            assert!(
+                gpu.download::<u32>(&buffer) == Ok(numbers.clone()),
+                "{busy:?}"
+            );
+        }
+        gpu.memory().trim();
+        assert!(locked(&staging.up.0).is_empty() && locked(&staging.down.0).is_empty());
     }
 }

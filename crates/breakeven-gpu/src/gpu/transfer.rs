@@ -18,7 +18,7 @@ use cudarc::driver::result::{memcpy_dtod_async, memcpy_dtoh_async, memcpy_htod_a
 use cudarc::driver::sys::{CUcontext, CUdeviceptr, CUstream};
 
 use super::faults::{Failure, OnDevice as _, of_text};
-use super::staging::Staging;
+use super::staging::{BUSY, Staging};
 use super::wait::until_ready;
 use super::{Buffer, Gpu, with_client};
 use crate::error::{DeviceError, DeviceErrorKind};
@@ -68,7 +68,7 @@ impl Gpu {
                 if bytes.len() >= STAGED_FROM && bytes.len().is_multiple_of(4) =>
             {
                 let buffer = self.empty(bytes.len());
-                staging.to_device(&buffer, bytes)?;
+                staging.to_device(&buffer, bytes, BUSY)?;
                 Ok(buffer)
             }
             _ => {
