@@ -20,15 +20,20 @@ pub(crate) fn metric(name: &str, value: f64, unit: &str) {
     println!("METRIC {name} {value:.digits$} {unit}");
 }
 
-/// Writes what a bench timed to `target/metrics/<bench>.json`.
-pub(crate) fn write_profile(bench: &str, mut profile: Profile) {
-    profile.generator = Some(format!("bench {bench}"));
+/// Where what benches find is written.
+pub(crate) fn folder() -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target"),
         PathBuf::from,
     );
     let folder = target.join("metrics");
     std::fs::create_dir_all(&folder).expect("the target folder can be written");
-    let path = folder.join(format!("{bench}.json"));
+    folder
+}
+
+/// Writes what a bench timed to `target/metrics/<bench>.json`.
+pub(crate) fn write_profile(bench: &str, mut profile: Profile) {
+    profile.generator = Some(format!("bench {bench}"));
+    let path = folder().join(format!("{bench}.json"));
     file::write(&profile, &path).expect("the profile can be written");
 }

@@ -3,6 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::advise::AdviseArgs;
+use crate::audit::AuditArgs;
 use crate::compare::args::CompareArgs;
 use crate::convert::ConvertArgs;
 use crate::describe::{CompletionsArgs, ManArgs};
@@ -46,6 +47,8 @@ pub(crate) enum Command {
     Convert(ConvertArgs),
     /// Keep profiles over time, and find what changed and when
     History(HistoryArgs),
+    /// Replay past results through a rule for CI, and count its false alarms
+    Audit(AuditArgs),
     /// Write a profile as one self-contained HTML page, for a browser
     Report(ReportArgs),
     /// Advise what to change first, and estimate what it saves

@@ -76,7 +76,9 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut dyn Write, err: &mut dyn Write) 
             );
         }
     }
-    let profile = Profile::join(Input::new(&args.input, err).read_all(&args.files)?)?;
+    let mut input = Input::new(&args.input, err);
+    let profile = Profile::join(input.read_all(&args.files)?)?;
+    input.check_options()?;
     let files = args.files.iter().map(|file| file.display().to_string());
     let files = files.collect::<Vec<_>>().join(", ");
     let is_table = matches!(args.to, ConvertFormat::Markdown | ConvertFormat::Csv);

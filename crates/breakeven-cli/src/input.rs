@@ -75,13 +75,37 @@ fn with_flag(error: FileError) -> Error {
 /// Reads profiles, and prints warnings about them.
 pub(crate) struct Input<'a> {
     options: Options,
+    /// The formats of the files that were read.
+    formats: HashSet<&'static str>,
     err: &'a mut dyn Write,
 }
 
 impl<'a> Input<'a> {
     pub(crate) fn new(args: &InputArgs, err: &'a mut dyn Write) -> Self {
         let options = args.options();
-        Self { options, err }
+        Self {
+            options,
+            formats: HashSet::new(),
+            err,
+        }
+    }
+
+    /// Refuses an option that applied to none of the files that were read.
+    pub(crate) fn check_options(&self) -> Result<()> {
+        let Options {
+            columns, count_ns, ..
+        } = &self.options;
+        let given = [
+            (columns.is_some(), "--columns", "table"),
+            (count_ns.is_some(), "--unit", "collapsed"),
+        ];
+        let is_idle = |&(given, _, format): &_| given && !self.formats.contains(format);
+        match given.into_iter().find(is_idle) {
+            Some((_, option, format)) => {
+                bail!("{option} is for files of the format {format}, and there is none")
+            }
+            None => Ok(()),
+        }
     }
 
     pub(crate) fn read(&mut self, path: &Path) -> Result<Profile> {
@@ -90,6 +114,7 @@ impl<'a> Input<'a> {
 
     fn imported(&mut self, path: &Path) -> Result<Imported> {
         let imported = breakeven_import::read(path, &self.options).map_err(with_flag)?;
+        self.formats.extend(imported.format.map(Format::name));
         for note in &imported.notes {
             let text = format!("note: {}: {note}", path.display());
             // The reader of stderr may be gone.

@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn they_and_their_help_are_told_apart_from_the_rest() {
+    fn they_and_their_help_are_distinguished_from_the_rest() {
         let plan = of(&["breakeven", "plan", "--tasks", "9"]).expect("it is left out");
         assert!(plan.contains("`breakeven plan`") && plan.contains("features engine"));
         assert_eq!(of(&["breakeven", "help", "plan"]), Some(plan));

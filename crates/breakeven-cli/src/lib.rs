@@ -5,6 +5,7 @@
 #[cfg(feature = "engine")]
 mod ab;
 mod advise;
+mod audit;
 mod cli;
 mod compare;
 mod convert;
@@ -62,7 +63,7 @@ pub fn run(
         Ok(ending)
     });
     if let Err(error) = &happened {
-        tell(error, err);
+        print_error(error, err);
     }
     match Exit::of(&happened) {
         Exit::Done if print::take_closed() => Exit::Closed,
@@ -106,6 +107,7 @@ fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         Command::Compare(args) => compare::run(args, out, err),
         Command::Convert(args) => convert::run(args, out, err),
         Command::History(args) => history::run(args, out, err),
+        Command::Audit(args) => audit::run(args, out, err),
         Command::Report(args) => report::run(args, err),
         Command::Advise(args) => advise::run(args, out, err),
         Command::Completions(args) => describe::completions(args, Cli::command(), out),
@@ -114,7 +116,7 @@ fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Resul
 }
 
 /// Prints why a command ended early, if the output is still open.
-fn tell(error: &Error, err: &mut dyn Write) {
+fn print_error(error: &Error, err: &mut dyn Write) {
     if let Some(usage) = error.downcast_ref::<clap::Error>() {
         let _ = write!(err, "{}", usage.render().ansi());
     } else if !error.chain().any(print::is_closed_pipe) {

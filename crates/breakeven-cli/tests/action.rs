@@ -98,9 +98,9 @@ fn no_regression_passes() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_told() {
+fn what_cannot_be_compared_is_reported() {
     let directory = repository("9");
-    for (variables, told) in [
+    for (variables, reported) in [
         ("BREAKEVEN_BASE=none", "there is no revision none here"),
         (
             "BREAKEVEN_BASE=topic",
@@ -117,7 +117,7 @@ fn what_cannot_be_compared_is_told() {
     ] {
         let compared = compare(&directory, variables);
         assert_eq!(compared.code, Some(2), "{compared:#?}");
-        assert!(compared.stderr.contains(told), "{compared:#?}");
+        assert!(compared.stderr.contains(reported), "{compared:#?}");
     }
 }
 

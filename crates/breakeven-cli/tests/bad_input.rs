@@ -258,7 +258,10 @@ fn a_reader_that_has_gone_is_no_error() {
     let file = directory.path().join("p.json");
     fs::write(
         &file,
-        operations("{\"name\": \"f\", \"samples_ns\": [1, 2]}]}"),
+        operations(&format!(
+            "{{\"name\": \"f\", \"runs\": [{}]}}]}}",
+            ["{\"samples_ns\": [1, 2]}"; 4].join(",")
+        )),
     )
     .unwrap();
     let formats = ["table", "json", "markdown", "github", "junit"];

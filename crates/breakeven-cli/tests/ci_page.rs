@@ -43,7 +43,7 @@ fn understood(commands: &[String]) {
     let directory = directory();
     for command in commands {
         let args = command.strip_prefix("breakeven ").unwrap();
-        // Measuring takes minutes, and what is wrong with arguments is told first.
+        // Measuring takes minutes, and what is wrong with arguments is reported first.
         let is_profile = args.starts_with("profile ");
         if is_profile && cfg!(not(feature = "engine")) {
             continue;

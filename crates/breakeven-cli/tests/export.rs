@@ -136,7 +136,7 @@ fn a_target_that_cannot_be_written_is_found_before_the_profile_is_read() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_disk_is_told_with_the_file() {
+fn a_full_disk_is_reported_with_the_file() {
     for format in FORMATS {
         let ended = export(&sample(), format).args("-o /dev/full").run();
         assert_eq!(ended.code, Some(1), "{format}: {ended:#?}");

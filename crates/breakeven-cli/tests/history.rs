@@ -61,7 +61,7 @@ fn what_changed_when_and_what_is_still_there() {
 }
 
 #[test]
-fn the_newest_value_alone_is_told() {
+fn the_newest_value_alone_is_reported() {
     let directory = forty();
     add(&directory, 40, &[steady("decode", 20e6)]);
     let changes = within(&directory, "history changes decode --open --gate").quietly(1);
@@ -88,7 +88,7 @@ fn values_and_entries_are_exported() {
 }
 
 #[test]
-fn a_history_tells_compare_how_much_runs_differ() {
+fn a_history_reports_compare_how_much_runs_differ() {
     let directory = directory();
     // One run a side says nothing of noise; twenty entries do.
     for number in 0..20u32 {
@@ -260,7 +260,7 @@ fn a_commit_that_is_not_on_the_branch_gets_none() {
 }
 
 #[test]
-fn wrong_use_is_told() {
+fn wrong_use_is_reported() {
     let directory = forty();
     let lines = [
         "history show --history none.db",
@@ -330,4 +330,29 @@ fn a_copy_of_the_file_is_a_history() {
             .stdout
     };
     assert_eq!(changes("copy.db"), changes("breakeven-history.db"));
+}
+
+/// Two steps stay; a rule without a percentage is refused.
+#[test]
+fn a_rule_is_replayed_over_a_history() {
+    let history = forty();
+    let audited = within(&history, "audit breakeven-history.db --rule mean>5%").quietly(0);
+    assert_snapshot!(audited.stdout, @r"
+    40 results of 2 operations, each compared with the one before
+
+                                          mean > 5 %  breakeven compare
+    results stopped                          2 of 39            2 of 39
+    of those back by themselves                    0                  0
+    smallest change seen in four of five       4.8 %              5.5 %
+
+    noise between runs  1.0 %
+    runs per result     5
+    To decide at 5.0 %, compare needs 4 runs per side.
+    For CI, with 4 runs per side: breakeven compare BASELINE CURRENT --metric mean
+    --threshold 5% --gate
+    ");
+    let json = within(&history, "audit breakeven-history.db --format json").quietly(0);
+    assert_eq!(json.json()["by_rule"]["stopped"], 2);
+    let refused = within(&history, "audit breakeven-history.db --rule mean>5").refusal();
+    assert!(refused.contains("as in `mean > 5%`"), "{refused}");
 }

@@ -9,6 +9,7 @@ use breakeven_profile::file;
 use insta::assert_snapshot;
 
 use crate::command::{Ended, breakeven, directory, line};
+use crate::compare::{steady, within, write};
 
 fn data(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/import");
@@ -77,7 +78,7 @@ fn repetitions_of_one_process_decide_nothing() {
 }
 
 #[test]
-fn a_history_tells_the_noise_of_a_single_run() {
+fn a_history_reports_the_noise_of_a_single_run() {
     let directory = directory();
     let entries: Vec<String> = [98, 103, 100, 97, 104, 101, 99, 102]
         .iter()
@@ -145,4 +146,17 @@ fn a_table_is_read_by_its_columns() {
     assert_snapshot!(run("--columns name=case").refusal());
     let refusal = run("--from pyperff").refusal();
     assert!(refusal.contains("did you mean \"pyperf\"?"), "{refusal}");
+}
+
+/// They were ignored.
+#[test]
+fn options_of_a_format_need_a_file_of_it() {
+    let directory = directory();
+    write(directory.path(), "a.json", &[steady("f", 1e6)]);
+    fs::write(directory.path().join("b.folded"), "a;b 5\na;c 7\n").unwrap();
+    let refused = |args| within(&directory, args).refusal();
+    assert_snapshot!(refused("show a.json --unit ms"), @"error: --unit is for files of the format collapsed, and there is none");
+    assert_snapshot!(refused("convert a.json --to csv --columns name=n,time=t,unit=ms"), @"error: --columns is for files of the format table, and there is none");
+    let mixed = within(&directory, "compare a.json b.folded --unit ms").refusal();
+    assert!(mixed.contains("no operation is on both sides"), "{mixed}");
 }

@@ -1,9 +1,13 @@
 //! Finds where series changed, and which of the changes need attention.
 
+use std::sync::LazyLock;
+
 use breakeven_stats::{ChangePoint, change_points, mean_interval};
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::Serialize;
 
+use crate::drift::drift;
 use crate::load::{Loaded, Point, Series};
 
 /// Confidence level of a change's interval.
@@ -57,6 +61,9 @@ pub enum ChangeState {
     Accepted,
     /// An improvement.
     Improved,
+    /// A level that has drifted from entry to entry up to the newest one: an alert if it is
+    /// slower.
+    Drift,
 }
 
 /// A change of the level of a series.
@@ -85,17 +92,23 @@ pub struct Change {
 impl Change {
     /// True if the change needs attention.
     pub fn is_alert(&self) -> bool {
-        matches!(self.state, ChangeState::Open | ChangeState::Newest)
+        match self.state {
+            ChangeState::Open | ChangeState::Newest => true,
+            ChangeState::Drift => self.direction == Direction::Regression,
+            _ => false,
+        }
     }
 }
+
+/// None if no thread can be started.
+static POOL: LazyLock<Option<ThreadPool>> = LazyLock::new(|| ThreadPoolBuilder::new().build().ok());
 
 /// Finds the changes of all series, in the order of the series and of time.
 pub fn changes(loaded: &Loaded, sensitivity: &Sensitivity) -> Vec<Change> {
     let of = |(number, series)| of_series(loaded, number, series, sensitivity);
-    let found: Vec<_> = match rayon::ThreadPoolBuilder::new().build() {
-        Ok(pool) => pool.install(|| loaded.series.par_iter().enumerate().map(of).collect()),
-        // No thread can be started.
-        Err(_) => loaded.series.iter().enumerate().map(of).collect(),
+    let found: Vec<_> = match &*POOL {
+        Some(pool) => pool.install(|| loaded.series.par_iter().enumerate().map(of).collect()),
+        None => loaded.series.iter().enumerate().map(of).collect(),
     };
     found.concat()
 }
@@ -112,6 +125,8 @@ fn of_series(
     let found = change_points(&logs, LEVEL).unwrap_or_default().changes;
     let margin = sensitivity.threshold.ln_1p();
     let mut changes = Vec::new();
+    // An entry accepts the level that it is on.
+    let is_accepted = |point: &Point| loaded.entry(point).accepted;
     // The level that later levels are compared with, and the level before the last regression.
     let mut mark = Level {
         log: found.first().map_or(0.0, |first| first.before),
@@ -150,7 +165,7 @@ fn of_series(
         let (direction, state) = match (step > 0.0, back) {
             (false, _) => (Direction::Improvement, ChangeState::Improved),
             (true, Some(back)) => (Direction::Regression, ChangeState::Recovered(back.index)),
-            (true, None) if loaded.entry(after).accepted => {
+            (true, None) if points[change.index..=mark.last].iter().any(is_accepted) => {
                 (Direction::Regression, ChangeState::Accepted)
             }
             (true, None) => (Direction::Regression, ChangeState::Open),
@@ -173,8 +188,69 @@ fn of_series(
             interval: Some([step - reach, step + reach].map(f64::exp)),
         });
     }
-    changes.extend(newest(number, series, &found, sensitivity));
+    let newest = newest(number, series, &found, sensitivity);
+    if newest.is_none()
+        && let Some(drift) = drifting(loaded, number, &found, &logs, margin)
+    {
+        // The steps by which it would be described.
+        changes.retain(|step| step.index <= drift.index);
+        changes.push(drift);
+    }
+    changes.extend(newest);
     changes
+}
+
+/// The drift in which a series ends, since the last entry that was accepted: the longest one that
+/// describes the values better than the steps that were found do.
+fn drifting(
+    loaded: &Loaded,
+    number: usize,
+    steps: &[ChangePoint],
+    logs: &[f64],
+    margin: f64,
+) -> Option<Change> {
+    let points = &loaded.series[number].points;
+    let accepted = points
+        .iter()
+        .rposition(|point| loaded.entry(point).accepted);
+    let accepted = accepted.unwrap_or(0);
+    let later = steps.iter().map(|step| step.index);
+    let mut spans = std::iter::once(accepted).chain(later.filter(|from| *from > accepted));
+    let (from, found) = spans.find_map(|from| {
+        let found = drift(&logs[from..], margin)?;
+        let by_steps = squares_of_steps(logs, from + found.from, steps);
+        (found.squares < by_steps).then_some((from, found))
+    })?;
+    let (index, last) = (from + found.from, points.last()?);
+    let length = (points.len() - 1 - index) as f64;
+    let [_, lower, upper] = found.slope;
+    Some(Change {
+        series: number,
+        index,
+        before: points[index].clone(),
+        after: last.clone(),
+        direction: match found.change > 0.0 {
+            true => Direction::Regression,
+            false => Direction::Improvement,
+        },
+        state: ChangeState::Drift,
+        levels_ns: [found.level, found.level + found.change].map(f64::exp),
+        ratio: found.change.exp(),
+        interval: Some([lower, upper].map(|slope| (slope * length).exp())),
+    })
+}
+
+/// The sum of squares that constant levels leave from an index on.
+fn squares_of_steps(logs: &[f64], from: usize, steps: &[ChangePoint]) -> f64 {
+    let within = steps.iter().map(|step| step.index).filter(|at| *at > from);
+    let mut ends: Vec<usize> = std::iter::once(from).chain(within).collect();
+    ends.push(logs.len());
+    let levels = ends.windows(2).map(|ends| {
+        let level = &logs[ends[0]..ends[1]];
+        let mean = level.iter().sum::<f64>() / level.len() as f64;
+        level.iter().map(|log| (log - mean).powi(2)).sum::<f64>()
+    });
+    levels.sum()
 }
 
 /// A level that later levels are compared with.

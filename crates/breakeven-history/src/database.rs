@@ -121,12 +121,12 @@ impl History {
     }
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, HistoryError> {
-        let told = |error: rusqlite::Error| HistoryError::sqlite(path, &error);
+        let failure = |error: rusqlite::Error| HistoryError::sqlite(path, &error);
         let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-            .map_err(told)?;
+            .map_err(failure)?;
         connection
             .busy_timeout(Duration::from_secs(PATIENCE_S))
-            .map_err(told)?;
+            .map_err(failure)?;
         let history = Self {
             connection,
             path: path.to_owned(),
@@ -139,14 +139,14 @@ impl History {
         let read = self
             .connection
             .pragma_query_value(None, pragma, |row| row.get(0));
-        read.map_err(|error| self.told(&error))
+        read.map_err(|error| self.failure(&error))
     }
 
     /// Version of the tables; 0 if there are none.
     fn version(&self) -> Result<i64, HistoryError> {
         // One transaction, because another process may create the tables meanwhile.
         let view = self.connection.unchecked_transaction();
-        let _view = view.map_err(|error| self.told(&error))?;
+        let _view = view.map_err(|error| self.failure(&error))?;
         let (application, version) = (self.number("application_id")?, self.number("user_version")?);
         let path = || self.path.clone();
         let tables = || {
@@ -154,7 +154,7 @@ impl History {
             let read = self
                 .connection
                 .query_row(count, [], |row| row.get::<_, i64>(0));
-            read.map_err(|error| self.told(&error))
+            read.map_err(|error| self.failure(&error))
         };
         match (application, version) {
             (APPLICATION, 1..=VERSION) => Ok(version),
@@ -194,7 +194,7 @@ impl History {
             Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ReadOnly) => {
                 Ok(())
             }
-            set => set.map_err(|error| self.told(&error)),
+            set => set.map_err(|error| self.failure(&error)),
         }
     }
 
@@ -224,11 +224,11 @@ impl History {
                 transaction.commit()?;
                 Ok(done)
             });
-        written.map_err(|error| self.told(&error))
+        written.map_err(|error| self.failure(&error))
     }
 
     /// Adds the file to an error of SQLite.
-    pub(crate) fn told(&self, error: &rusqlite::Error) -> HistoryError {
+    pub(crate) fn failure(&self, error: &rusqlite::Error) -> HistoryError {
         HistoryError::sqlite(&self.path, error)
     }
 

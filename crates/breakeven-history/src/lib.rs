@@ -27,6 +27,7 @@
 mod add;
 mod changes;
 mod database;
+mod drift;
 mod error;
 mod load;
 mod machine;

@@ -138,7 +138,7 @@ impl History {
             })?;
             rows.collect()
         };
-        read().map_err(|error| self.told(&error))
+        read().map_err(|error| self.failure(&error))
     }
 
     /// The branch with the most entries, or none if most entries have none. It is read unless the
@@ -154,7 +154,7 @@ impl History {
         let branch = read
             .optional()
             .map(|branch| branch.map_or(Branches::All, Branches::Of));
-        branch.map_err(|error| self.told(&error))
+        branch.map_err(|error| self.failure(&error))
     }
 
     /// Entries and their series.
@@ -190,7 +190,7 @@ impl History {
             }
             Ok(())
         };
-        read().map_err(|error| self.told(&error))?;
+        read().map_err(|error| self.failure(&error))?;
         let mut series: Vec<Series> = series.into_values().collect();
         series.retain(|series| !series.points.is_empty());
         series.sort_by(|one, other| (&one.key, &one.machine).cmp(&(&other.key, &other.machine)));
@@ -230,7 +230,7 @@ impl History {
             })?;
             rows.collect()
         };
-        read().map_err(|error| self.told(&error))
+        read().map_err(|error| self.failure(&error))
     }
 
     /// Reads the profile of an entry, without call paths, timeline and load.
@@ -249,7 +249,7 @@ impl History {
                 name: entry.to_string(),
                 hint: "`breakeven history list` names all",
             },
-            error => self.told(&error),
+            error => self.failure(&error),
         })?;
         unpack(&packed).map_err(|error| self.damaged(format!("entry {entry}: {error}")))
     }

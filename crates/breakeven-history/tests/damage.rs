@@ -41,7 +41,7 @@ fn other_files_and_databases_are_refused_and_stay_as_they_are() {
 }
 
 #[test]
-fn a_newer_version_is_told() {
+fn a_newer_version_is_reported() {
     let (_folder, path) = place();
     drop(History::create(&path).unwrap());
     let newer = Connection::open(&path).unwrap();

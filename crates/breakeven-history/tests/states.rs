@@ -51,6 +51,42 @@ fn a_regression_is_open_with_its_size_and_interval() {
 }
 
 #[test]
+fn a_drift_is_an_alert_until_it_is_accepted() {
+    let wave = |at: usize| 1.0 + 0.005 * (at as f64 * 2.4).sin();
+    let levels = |doubled: f64| {
+        let level = move |at: usize| 8.0 * 2_f64.powf(at as f64 / 29.0 * doubled) * wave(at);
+        (0..30).map(level).collect::<Vec<f64>>()
+    };
+    let found = |doubled: f64, accepted: Option<usize>| {
+        let (_folder, path) = place();
+        let mut history = History::create(&path).unwrap();
+        add_levels(&mut history, &levels(doubled));
+        let entries = history.entries(&Branches::All).unwrap();
+        if let Some(accepted) = accepted {
+            (history.annotate(&entries[accepted..=accepted], "meant", true)).unwrap();
+        }
+        let loaded = history.load(&Branches::All).unwrap();
+        changes(&loaded, &Sensitivity::default())
+    };
+    let all = found(1.0, None);
+    let [drift] = &all[..] else {
+        panic!("{all:?}");
+    };
+    assert_eq!((drift.state, drift.index), (ChangeState::Drift, 0));
+    assert!(
+        drift.is_alert() && (drift.ratio - 2.0).abs() < 0.05,
+        "{drift:?}"
+    );
+    // Since the accepted entry it rose by 1.41.
+    let all = found(1.0, Some(15));
+    let since = all.last().expect("it goes on");
+    assert!((since.ratio - 1.38).abs() < 0.04, "{since:?}");
+    assert!(found(1.0, Some(29)).iter().all(|change| !change.is_alert()));
+    let faster = &found(-1.0, None)[0];
+    assert!(!faster.is_alert() && faster.direction == Direction::Improvement);
+}
+
+#[test]
 fn what_went_away_again_is_recovered_and_what_is_better_improved() {
     assert_eq!(
         states(&[(8.0, 25), (9.0, 15), (8.0, 15)]),

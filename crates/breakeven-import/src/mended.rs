@@ -21,6 +21,8 @@ struct All {
     /// What was done, to what at first, at which line and byte of it, and how often.
     found: Vec<(&'static str, String, [usize; 2], u64)>,
     stopped: Option<FileError>,
+    /// Where a file of lines ends without a line break.
+    open_end: Option<[usize; 2]>,
 }
 
 impl Mended {
@@ -59,9 +61,18 @@ impl Mended {
         self.0.borrow_mut().stopped.get_or_insert(reason);
     }
 
+    /// The file ends in the middle of a line, perhaps.
+    fn ends_at(&self, position: [usize; 2]) {
+        self.0.borrow_mut().open_end = Some(position);
+    }
+
     /// Adds what was mended to the notes; the reason if reading stopped before the end.
     pub(crate) fn into_notes(self, notes: &mut Notes) -> Option<FileError> {
-        let All { found, stopped } = self.0.take();
+        let All {
+            found,
+            stopped,
+            open_end,
+        } = self.0.take();
         let mut add = |[line, column]: [usize; 2], what: String| {
             let place = match line {
                 // Of what is packed no place is known.
@@ -72,6 +83,11 @@ impl Mended {
         };
         for (what, found, position, count) in found {
             add(position, format!("{found} is {what} ({count} in all)"));
+        }
+        if let Some(position) = open_end {
+            let what = "the last line has no line break: if the file was cut, its last value is \
+                        wrong, and lines are missing";
+            add(position, what.to_owned());
         }
         if let Some(reason) = &stopped {
             let position = [reason.line(), reason.column()].map(Option::unwrap_or_default);
@@ -102,13 +118,16 @@ pub(crate) struct Utf8<R> {
     cut: usize,
     out: Cursor<Vec<u8>>,
     position: [usize; 2],
+    /// A line break belongs at its end.
+    is_lines: bool,
     mended: Mended,
 }
 
 impl<R: Read> Utf8<R> {
-    pub(crate) fn of(inner: R, mended: Mended) -> Self {
+    pub(crate) fn of(inner: R, is_lines: bool, mended: Mended) -> Self {
         Self {
             inner,
+            is_lines,
             chunk: vec![0; 64 * 1024],
             cut: 0,
             out: Cursor::default(),
@@ -128,6 +147,9 @@ impl<R: Read> Read for Utf8<R> {
             let read = self.inner.read(&mut self.chunk[self.cut..])?;
             let all = self.cut + read;
             if all == 0 {
+                if self.is_lines && self.position[1] > 1 {
+                    self.mended.ends_at(self.position);
+                }
                 return Ok(0);
             }
             let text = &self.chunk[..all];

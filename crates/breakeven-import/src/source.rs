@@ -163,8 +163,18 @@ impl Source {
 
     /// All of it from the beginning as UTF-8.
     pub(crate) fn into_reader(self) -> Result<impl BufRead, FileError> {
+        self.into_utf8(false)
+    }
+
+    /// All of it from the beginning as UTF-8, for formats in which a line that was cut is another
+    /// valid one.
+    pub(crate) fn into_lines(self) -> Result<impl BufRead, FileError> {
+        self.into_utf8(true)
+    }
+
+    fn into_utf8(self, is_lines: bool) -> Result<impl BufRead, FileError> {
         let mended = self.mended();
-        let text = Utf8::of(self.into_bytes()?, mended);
+        let text = Utf8::of(self.into_bytes()?, is_lines, mended);
         Ok(BufReader::with_capacity(64 * 1024, text))
     }
 

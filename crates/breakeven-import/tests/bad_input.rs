@@ -107,7 +107,7 @@ fn nvbench_and_databases_without_a_path() {
 }
 
 #[test]
-fn what_nothing_recognises_is_told_as_no_profile() {
+fn what_nothing_recognises_is_reported_as_no_profile() {
     assert_snapshot!(refused("some text", &Options::default()));
 }
 
@@ -235,7 +235,7 @@ fn divan() {
             "div  fastest  │ slowest  │ median  │ mean  │ samples │ iters\n",
             "├─ a  1 ns  │ 1 ns  │ 1 ns  │ 1 ns  │ 1  │ 1\n",
             "div  fastest  │ slowest  │ median  │ mean  │ samples │ iters\n├─ a  1 ns  │ 1 ns\n",
-            "div  fastest  │ slowest  │ median  │ mean  │ samples │ iters\n├─ a  1 ns  │ 1 ns  │ 1 parsec  │ 1 ns  │ 1  │ 1\n",
+            "div  fastest  │ slowest  │ median  │ mean  │ samples │ iters\n╰─ a  1 ns  │ 1 ns  │ 1 parsec  │ 1 ns  │ 1  │ 1\n",
         ]
     ));
 }

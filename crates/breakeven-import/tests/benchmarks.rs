@@ -12,8 +12,8 @@ fn operation<'p>(profile: &'p Profile, name: &str) -> &'p Operation {
     found.expect(name)
 }
 
-/// What a file tells of the machine and of its writer.
-fn told(imported: &Imported) -> String {
+/// What a file states of the machine and of its writer.
+fn stated(imported: &Imported) -> String {
     let Profile {
         created,
         generator,
@@ -68,7 +68,7 @@ fn divan_tables_behind_each_other_are_runs() {
 
 #[test]
 fn google_benchmark_repetitions_share_a_process() {
-    assert_snapshot!(told(&imported("google-benchmark/repetitions.json")));
+    assert_snapshot!(stated(&imported("google-benchmark/repetitions.json")));
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn google_benchmark_aggregates_alone_give_medians() {
 #[test]
 fn go_lines_of_count_share_a_process() {
     let imported = imported("go/count.txt");
-    assert_snapshot!(told(&imported));
+    assert_snapshot!(stated(&imported));
     let nothing = operation(&imported.profile, "example.com/made.BenchmarkNothing-2");
     assert_eq!(nothing.runs[0].samples_ns, [0.3149, 0.6146, 0.4932]);
 }
@@ -101,7 +101,7 @@ fn go_processes_one_behind_the_other_are_runs() {
 
 #[test]
 fn pytest_benchmark_rounds_are_samples_of_one_run() {
-    assert_snapshot!(told(&imported("pytest-benchmark/run.json")));
+    assert_snapshot!(stated(&imported("pytest-benchmark/run.json")));
 }
 
 #[test]
@@ -111,13 +111,13 @@ fn pytest_benchmark_without_rounds_gives_medians() {
 
 #[test]
 fn pyperf_processes_are_runs() {
-    assert_snapshot!(told(&imported("pyperf/workers.json")));
+    assert_snapshot!(stated(&imported("pyperf/workers.json")));
 }
 
 #[test]
 fn jmh_forks_are_runs_and_rates_become_times() {
     let imported = imported("jmh/forks.json");
-    assert_snapshot!(told(&imported));
+    assert_snapshot!(stated(&imported));
     let both = operation(&imported.profile, "made.Queue.both (thrpt, 2 threads)");
     // 25 and 20 operations per µs; of the second fork 25, and one rate of zero.
     assert_eq!(both.runs[0].samples_ns, [40.0, 50.0]);
@@ -150,8 +150,8 @@ Start.pattern           -     ss     6    0.064   ms/op
 fn jmh_scores_are_those_of_its_report() {
     let sorting = imported("jmh/sorting.json");
     let group = imported("jmh/group.json");
-    assert_snapshot!(told(&sorting));
-    assert_snapshot!(told(&group));
+    assert_snapshot!(stated(&sorting));
+    assert_snapshot!(stated(&group));
     let mut lines = 0;
     for line in JMH_REPORT.trim().lines() {
         let [name, size, mode, count, score, unit] =
@@ -194,7 +194,7 @@ fn jmh_scores_are_those_of_its_report() {
 #[test]
 fn benchmark_dotnet_launches_are_runs() {
     let imported = imported("benchmarkdotnet/full.json");
-    assert_snapshot!(told(&imported));
+    assert_snapshot!(stated(&imported));
     let merge = operation(
         &imported.profile,
         "Made.Sorting.Merge(N: 1000) (Runtime=.NET 8.0)",
@@ -212,13 +212,13 @@ fn benchmark_dotnet_brief_has_no_launches() {
 
 #[test]
 fn catch2_has_means() {
-    assert_snapshot!(told(&imported("catch2/v2.xml")));
+    assert_snapshot!(stated(&imported("catch2/v2.xml")));
 }
 
 #[test]
 fn github_action_benchmark_is_its_newest_entry_and_a_history() {
     let imported = imported("github-action-benchmark/data.js");
-    assert_snapshot!(told(&imported));
+    assert_snapshot!(stated(&imported));
     let entry = |entry: &Entry| {
         let first = &entry.profile.operations[0];
         let commit = entry.commit.as_deref().unwrap();

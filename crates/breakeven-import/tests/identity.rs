@@ -40,7 +40,7 @@ fn a_package_is_in_the_name_whatever_else_the_file_holds() {
 }
 
 #[test]
-fn configuration_lines_of_go_tell_measurements_apart() {
+fn configuration_lines_of_go_distinguish_measurements() {
     let text = "note: before\n\nBenchmarkDecode/100-4 20 115 ns/op\nBenchmarkDecode/100-4 20 115 ns/op\n\
                 note: after\nBenchmarkDecode/100-4 20 78.8 ns/op\nnote:\nBenchmarkDecode/100-4 20 60 ns/op\n";
     let imported = read_text(text);
@@ -357,7 +357,7 @@ fn families_of_google_benchmark_without_an_index_stay_apart() {
     assert_eq!(times(&[row(0, 1), row(0, 5)]), two(&[1.0], &[5.0]));
     let rows = [row(0, 1), row(1, 2), row(0, 5), row(1, 6)];
     assert_eq!(times(&rows), two(&[1.0, 2.0], &[5.0, 6.0]));
-    // Before version 1.5 nothing tells repetitions and families apart.
+    // Before version 1.5 nothing distinguishes repetitions and families.
     let old = |name: &str, ns: u32| format!(r#"{{"name": "{name}", "real_time": {ns}}}"#);
     assert_eq!(
         times(&[old("a_median", 1), old("a_median", 5)]),

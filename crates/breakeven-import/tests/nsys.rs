@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use crate::support::{data, imported, paths, summary};
 
-/// What every format tells of the same story; streams and the texts of copies aside.
+/// What every format records of the same story; streams and the texts of copies aside.
 pub(crate) fn story() -> Activity {
     let [activity] = imported("chrome/kineto-gpu.json")
         .profile

@@ -22,19 +22,23 @@ fn every_file_is_recognised_as_its_format() {
                 continue;
             }
             let options = Options {
-                // Collapsed stacks do not tell what they count.
+                // Collapsed stacks do not state what they count.
                 count_ns: Some(1.0),
                 ..Options::default()
             };
-            // A table is told by `--columns` alone.
-            let told = match read(&path, &options) {
+            // A table is recognised by `--columns` alone.
+            let recognised = match read(&path, &options) {
                 Err(_) if name == "table" => Format::named(&name).unwrap(),
                 Ok(imported) => imported.format.unwrap(),
                 Err(error) => panic!("{error}"),
             };
             // Formats of one tool share a folder.
-            assert!(told.name().starts_with(&name), "{}: {told}", path.display());
-            seen.push(told.name());
+            assert!(
+                recognised.name().starts_with(&name),
+                "{}: {recognised}",
+                path.display()
+            );
+            seen.push(recognised.name());
         }
     }
     for format in Format::all() {

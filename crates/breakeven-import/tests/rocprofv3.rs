@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 use crate::nsys::story;
 use crate::support::{data, imported, paths, summary};
 
-/// The story as rocprofv3 tells it: it has no fills.
+/// The story as rocprofv3 records it: it has no fills.
 fn without_fills(activity: Activity) -> Activity {
     let fills = 3 * 2_000;
     let mut activity = Activity {

@@ -15,7 +15,7 @@ pub(crate) fn data(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Reads a file below `tests/data` whose format is told by its content. The profile can be
+/// Reads a file below `tests/data` whose format is recognised by its content. The profile can be
 /// written as a profile file, and is the same when it is read again.
 #[track_caller]
 pub(crate) fn imported(name: &str) -> Imported {
@@ -27,7 +27,7 @@ pub(crate) fn imported(name: &str) -> Imported {
     imported
 }
 
-/// Reads a text whose format is told by its content. The profile can be written and read.
+/// Reads a text whose format is recognised by its content. The profile can be written and read.
 #[track_caller]
 pub(crate) fn read_text(text: impl Into<Vec<u8>>) -> Imported {
     let text = text.into();

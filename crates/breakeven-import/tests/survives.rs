@@ -163,16 +163,16 @@ fn a_profile_is_as_forgiving_but_never_cut() {
 
 #[test]
 fn a_file_of_which_nothing_can_be_used_is_refused_with_its_reason() {
-    let told = refused(
+    let reported = refused(
         r#"{"traceEvents": [{"ph": "X", "ts": 1"#,
         &Options::default(),
     );
-    assert!(told.contains("the file ends early"), "{told}");
-    let told = refused(
+    assert!(reported.contains("the file ends early"), "{reported}");
+    let reported = refused(
         r#"{"results": [{"command": "a", "times": ["#,
         &Options::default(),
     );
-    assert!(told.contains("the file ends early"), "{told}");
+    assert!(reported.contains("the file ends early"), "{reported}");
 }
 
 #[test]
@@ -345,7 +345,7 @@ fn records_of_rocprofv3_that_cannot_be_are_left_out() {
 
 #[test]
 fn what_is_not_read_of_a_known_tool_says_what_is() {
-    let told = |name: &str, text: &str| {
+    let reported = |name: &str, text: &str| {
         let text = Cursor::new(text.as_bytes().to_vec());
         let error = read_from(text, name, &Options::default()).expect_err(name);
         assert_eq!(error.kind(), FileErrorKind::NotAProfile);
@@ -368,11 +368,11 @@ fn what_is_not_read_of_a_known_tool_says_what_is() {
         ),
         ("some.txt", "some text", "not JSON"),
     ] {
-        let told = told(name, text);
-        assert!(told.contains(expected), "{name}: {told}");
+        let reported = reported(name, text);
+        assert!(reported.contains(expected), "{name}: {reported}");
         assert!(
-            !told.contains("byte") && !told.contains('['),
-            "{name}: {told}"
+            !reported.contains("byte") && !reported.contains('['),
+            "{name}: {reported}"
         );
     }
 }

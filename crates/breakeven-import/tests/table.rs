@@ -26,7 +26,7 @@ fn text(text: &str, columns: &str) -> Imported {
 }
 
 #[test]
-fn rows_are_samples_and_a_column_tells_the_runs() {
+fn rows_are_samples_and_a_column_reports_the_runs() {
     let columns = "name=case,device=device,size=elements,run=process,time=wall,unit=unit";
     assert_snapshot!(summary(&imported("table/runs.csv", columns)));
 }

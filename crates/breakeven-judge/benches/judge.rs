@@ -15,6 +15,8 @@
 
 #[path = "judge/ab.rs"]
 mod ab;
+#[path = "judge/audit.rs"]
+mod audit;
 #[path = "judge/methods.rs"]
 mod methods;
 #[path = "../../../bench/metric.rs"]
@@ -50,7 +52,7 @@ fn main() {
     metric("judge_pool_least_noise", 100.0 * quietest, "%");
     metric("judge_pool_most_noise", 100.0 * noisiest, "%");
     type Table<'t> = (&'t str, &'t dyn Fn());
-    let tables: [Table<'_>; 14] = [
+    let tables: [Table<'_>; 15] = [
         ("pool", &|| false_alarms_on_the_pool(&pool, 200 / parts)),
         ("made_up", &|| false_alarms_on_made_up_pairs(200 / parts)),
         ("power", &|| power_on_made_up_pairs(2_000 / parts)),
@@ -67,6 +69,7 @@ fn main() {
         ("known_noise", &|| rare::known_noise(500 / parts)),
         ("common_shift", &|| rare::common_shift(500 / parts)),
         ("ab", &|| ab::ab(1_000 / parts)),
+        ("audit", &|| audit::audits(&pool, 400 / parts)),
     ];
     let mut arguments = std::env::args().skip_while(|argument| argument != "--only");
     let only = arguments.nth(1);

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_told_soon_and_what_does_not_too() {
+    fn what_differs_is_reported_soon_and_what_does_not_too() {
         for seed in 0..20 {
             let (slower, samples) = verdict(1.2, seed);
             assert_eq!(slower, ChangeType::Regression);

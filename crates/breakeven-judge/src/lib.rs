@@ -20,6 +20,7 @@
 
 mod ab;
 pub mod advise;
+pub mod audit;
 pub mod bottleneck;
 pub mod break_even;
 pub mod budget;

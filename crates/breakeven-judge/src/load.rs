@@ -106,8 +106,11 @@ impl Sums {
             add(&mut self.busy_clock, sample.clock_hz, readings);
         }
         if let Some(limited) = sample.limited {
-            let (told, count) = self.limited.unwrap_or_default();
-            let sums = (told.saturating_add(readings), count.saturating_add(limited));
+            let (reported, count) = self.limited.unwrap_or_default();
+            let sums = (
+                reported.saturating_add(readings),
+                count.saturating_add(limited),
+            );
             self.limited = Some(sums);
             for (reason, count) in &sample.limits {
                 let sum = self.reasons.entry(reason.clone()).or_default();
@@ -117,9 +120,9 @@ impl Sums {
     }
 
     fn figures(self, device: &str) -> LoadFigures {
-        let told = self.limited.map_or(0, |(told, _)| told);
+        let reported = self.limited.map_or(0, |(reported, _)| reported);
         // A file may claim more readings than there were.
-        let part = |count: u64| (count as f64 / told.max(1) as f64).min(1.0);
+        let part = |count: u64| (count as f64 / reported.max(1) as f64).min(1.0);
         let mut reasons: Vec<(String, f64)> = (self.reasons.into_iter())
             .filter(|(_, count)| *count > 0)
             .map(|(reason, count)| (reason, part(count)))

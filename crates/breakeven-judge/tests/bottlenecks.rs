@@ -95,7 +95,7 @@ fn variance_by_a_slow_start_asks_for_warm_up() {
 }
 
 #[test]
-fn variance_between_runs_is_told_from_variance_inside() {
+fn variance_between_runs_is_distinguished_from_variance_inside() {
     let mut between = profile("cpu", &[1_000.0; 20]);
     between.operations[0].runs.push(run(&[2_000.0; 20]));
     let cause = the_cause(&between, FindingKind::HighVariance);

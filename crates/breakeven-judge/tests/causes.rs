@@ -98,7 +98,7 @@ fn noise_alone_was_blamed_on_first_calls_and_on_runs() {
     }
 }
 
-/// Samples that are like those before them are no trend, where runs can tell.
+/// Samples that are like those before them are no trend, where runs can show it.
 #[test]
 fn noise_that_lasts_for_some_calls_is_no_trend() {
     for correlation in [0.3, 0.6] {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod advise;
+mod audit;
 mod bottlenecks;
 mod causes;
 mod compare;

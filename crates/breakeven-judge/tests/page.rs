@@ -57,7 +57,7 @@ fn page() -> Page {
         facts: vec![
             (
                 "cause".to_owned(),
-                "one that takes more than a line to tell".into(),
+                "one that takes more than a line to read".into(),
             ),
             ("next".to_owned(), "measure".into()),
         ],
@@ -83,7 +83,7 @@ fn a_wide_terminal_and_a_narrow_one() {
 
     Bottlenecks
     a: slow
-        cause  one that takes more than a line to tell
+        cause  one that takes more than a line to read
         next   measure
     2 regressions, 12 345 in 135 µs
     ");
@@ -105,7 +105,7 @@ fn a_wide_terminal_and_a_narrow_one() {
     Bottlenecks
     a: slow
         cause  one that takes more than a
-               line to tell
+               line to read
         next   measure
     2 regressions, 12 345 in 135 µs
     ");
@@ -126,7 +126,7 @@ fn as_markdown() {
     **Bottlenecks**
 
     - a: slow
-      - cause: one that takes more than a line to tell
+      - cause: one that takes more than a line to read
       - next: measure
 
     **2 regressions, 12 345 in 135 µs**

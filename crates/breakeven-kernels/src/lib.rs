@@ -48,11 +48,12 @@ pub use pixel_entropy::PixelEntropy;
 pub use vector_add::VectorAdd;
 
 /// The names of the kernels, as the command line and profiles spell them.
-pub const NAMES: [&str; 10] = [
+pub const NAMES: [&str; 11] = [
     "vector_add",
     "vector_add_batch",
     "dot_product",
     "matrix_multiply",
+    "tensor_core_matmul",
     "conv2d",
     "pixel_entropy",
     "image_segmentation",

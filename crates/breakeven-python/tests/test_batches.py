@@ -402,7 +402,7 @@ def test_wrong_options_say_what_to_give(wrong):
 def test_an_explanation_counts_items_not_calls():
     rows = np.arange(1000.0)
     result = be.run(rows, lambda part: part, batched=True)
-    assert "1000 tasks in 1 span" in result.explain() and "1 task " not in result.explain()
+    assert "1 000 tasks in 1 span" in result.explain() and "1 task " not in result.explain()
     both = be.run(
         rows, lambda part: part, lambda part: part, batched=True, min_batch=100,
         strategy="hybrid:50/50", device="blocks",
@@ -417,7 +417,7 @@ def test_an_explanation_counts_items_not_calls():
             rows, lambda part: part, fails, batched=True, batch_size=50, strategy="gpu-only",
             device="fails",
         )
-    assert "fallback: 1000 tasks (100.0 %)" in result.explain()
+    assert "fallback: 1 000 tasks (100.0 %)" in result.explain()
 
 
 def test_an_explanation_says_an_error_once_and_what_each_side_did():

@@ -95,6 +95,11 @@ def test_runs_a_side_give_a_verdict(
     assert run(tests, *judge, "--breakeven-accept").ret == 0
     [slow] = operations(tests.path / "breakeven-baseline.json").values()
     assert runs_of(slow)[0]["samples_ns"][0] >= 5e8
+    once = run(tests, "--breakeven", "-k", "measured or slow", "--breakeven-accept")
+    warning = "warning: breakeven-baseline.json: its 5 runs are replaced by 1*"
+    once.stdout.fnmatch_lines(warning)
+    again = run(tests, "--breakeven", "-k", "measured or slow", "--breakeven-accept")
+    again.stdout.no_fnmatch_line("warning: *")
 
 
 def test_tests_that_fail_are_not_judged(tests: pytest.Pytester) -> None:

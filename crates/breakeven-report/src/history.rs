@@ -1,6 +1,6 @@
 //! How operations developed over earlier revisions.
 
-use breakeven_judge::page::figures::plural;
+use breakeven_judge::page::figures::{plural, revision};
 use breakeven_judge::page::shown;
 use serde::Serialize;
 
@@ -146,10 +146,9 @@ pub(crate) fn part(series: &[HistorySeries]) -> Option<Part> {
 }
 
 impl HistoryPoint {
-    /// The commit, as short as git writes it.
+    /// The commit, abbreviated.
     fn short(&self) -> String {
-        let short: String = self.commit.chars().take(7).collect();
-        shown(&short, MOST_NAME)
+        shown(&revision(&self.commit), MOST_NAME)
     }
 }
 

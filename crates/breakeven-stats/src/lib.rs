@@ -51,5 +51,5 @@ pub use fit::{Line, power_law, theil_sen};
 pub use log_ratio::{LogRatio, LogRatioMethod, Noise, log_ratio_test, typical};
 pub use log_ratios::{Pair, log_ratio_tests};
 pub use mean::mean_interval;
-pub use sample_size::{Undecided, runs_needed};
+pub use sample_size::{Undecided, runs_needed, smallest_seen};
 pub use sequential::SequentialMean;

@@ -3,6 +3,7 @@
 use breakeven_profile::stats::{StatsError, check_fraction};
 
 use crate::distribution::{normal_cdf, normal_upper, t_upper};
+use crate::log_ratio::Noise;
 
 /// More runs than anyone will make; the search ends here too.
 const MOST_RUNS: f64 = 1e9;
@@ -61,6 +62,17 @@ pub fn runs_needed(
         n >= scale * squared(t_upper(alpha / 2.0, freedom), t_upper(1.0 - power, freedom))
     };
     Ok(first(start.ceil().max(2.0), enough))
+}
+
+/// The smallest change, in logarithms, that is found with probability `power` with `runs` runs per
+/// side and a noise that is known besides: its estimate is at or beyond `threshold` (in
+/// logarithms, too) and significant in the two-sided test at error rate `alpha`.
+pub fn smallest_seen(noise: Noise, runs: usize, threshold: f64, [alpha, power]: [f64; 2]) -> f64 {
+    let runs = runs.max(1) as f64;
+    let error = noise.deviation * (2.0 / runs).sqrt();
+    let freedom = noise.freedom + 2.0 * (runs - 1.0);
+    let significant = t_upper(alpha / 2.0, freedom) + t_upper(1.0 - power, freedom);
+    (threshold + error * normal_upper(1.0 - power)).max(error * significant)
 }
 
 /// A comparison that is not decided: what is known of the change, in logarithms.

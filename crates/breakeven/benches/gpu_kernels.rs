@@ -2,7 +2,9 @@
 //! and what it gains over the CPU.
 //!
 //!     cargo bench -p breakeven --bench gpu_kernels [-- --quick] [--software] [--only KERNEL]
+//!     … -- --smoke      only whether each kernel is right, at its default size
 //!
+//! `gpu_error` is the largest difference of the outputs on both, which must be small.
 //! `gpu_roofline` is the share of the attainable rate, which is the lesser of the
 //! measured arithmetic and of the measured copy bandwidth (at the working set's size)
 //! times the operations per byte: the kernel alone, inputs and output on the device.
@@ -28,7 +30,7 @@ use std::process::ExitCode;
 use breakeven::gpu::Gpu;
 use breakeven::hardware::HardwareCapabilities;
 use breakeven::kernels::NAMES;
-use breakeven::peak;
+use breakeven::{DeviceError, DeviceErrorKind, peak};
 use breakeven_profile::profile::{Evidence, Operation, Profile};
 use breakeven_profile::unit;
 
@@ -53,7 +55,7 @@ use metric::{is_quick, metric, write_profile};
 use only::Only;
 use rounds::{Gains, Rounds, measure};
 use sizes::{Room, points};
-use subject::Outcome;
+use subject::{Outcome, Subject};
 
 fn main() -> ExitCode {
     let only = match Only::asked_for() {
@@ -102,6 +104,14 @@ fn main() -> ExitCode {
     let room = Room::of(&gpu, &hardware);
     let rounds = Rounds::new(is_quick());
     let mut failed = false;
+    if std::env::args().any(|argument| argument == "--smoke") {
+        for kernel in NAMES.into_iter().filter(|kernel| only.has(kernel)) {
+            let subject = subject::subject(kernel, 1);
+            let right = subject.and_then(|mut it| is_right(kernel, kernel, &mut *it, &gpu));
+            failed |= right.is_err_and(|error| is_failure(kernel, &*error));
+        }
+        return ExitCode::from(u8::from(failed));
+    }
     for kernel in NAMES.into_iter().filter(|kernel| only.has(kernel)) {
         let points = match points(kernel, &room) {
             Ok(points) => points,
@@ -113,8 +123,10 @@ fn main() -> ExitCode {
         };
         for point in points {
             let name = &point.name;
-            let measured =
-                (point.make)().and_then(|mut subject| measure(name, &mut *subject, &gpu, &rounds));
+            let measured = (point.make)().and_then(|mut subject| {
+                is_right(kernel, name, &mut *subject, &gpu)?;
+                measure(name, &mut *subject, &gpu, &rounds)
+            });
             match measured {
                 Ok((on_cpu, on_gpu, gains)) => {
                     print(&profile.evidence, &on_gpu, &gains);
@@ -124,19 +136,13 @@ fn main() -> ExitCode {
                     }
                     profile.operations.extend([on_cpu, on_gpu]);
                 }
-                Err(error) => {
-                    failed = true;
-                    println!("FAILED {name}: {error}");
-                }
+                Err(error) => failed |= is_failure(name, &*error),
             }
             gpu.memory().trim();
         }
     }
     let mut gained = |name: &str, gain: Outcome<()>| {
-        if let Err(error) = gain {
-            failed = true;
-            println!("FAILED {name}: {error}");
-        }
+        failed |= gain.is_err_and(|error| is_failure(name, &*error));
     };
     for kernel in NAMES.into_iter().filter(|kernel| only.has(kernel)) {
         gained(kernel, gains::batch(kernel, &gpu, &rounds));
@@ -152,6 +158,31 @@ fn main() -> ExitCode {
     }
 }
 
+/// Prints why something was not measured; true unless the device lacks what it takes.
+fn is_failure(name: &str, error: &(dyn std::error::Error + 'static)) -> bool {
+    let lacks = error
+        .downcast_ref::<DeviceError>()
+        .is_some_and(|error| error.kind == DeviceErrorKind::Unsupported);
+    let what = if lacks { "NOT MEASURED" } else { "FAILED" };
+    println!("{what} {name}: {error}");
+    !lacks
+}
+
+/// Fails if the outputs on CPU and GPU differ by more than the kernel's tolerance.
+fn is_right(kernel: &str, name: &str, subject: &mut dyn Subject, gpu: &Gpu) -> Outcome<()> {
+    let difference = subject.difference(gpu)?;
+    println!("METRIC gpu_error/{name} {difference:.1e}");
+    let most = match kernel {
+        "image_segmentation" => 0.0,
+        "tensor_core_matmul" | "ar_forecast" => 1e-2,
+        _ => 1e-4,
+    };
+    match difference <= most {
+        true => Ok(()),
+        false => Err(format!("the outputs differ by {difference:.1e}, over {most:.0e}").into()),
+    }
+}
+
 /// The figures of one kernel at one size.
 fn print(evidence: &Evidence, on_gpu: &Operation, gains: &Gains) {
     let name = &on_gpu.name;
@@ -161,6 +192,11 @@ fn print(evidence: &Evidence, on_gpu: &Operation, gains: &Gains) {
         metric(&format!("gpu_roofline/{name}"), 100.0 * share, "%");
     }
     let bytes = on_gpu.bytes.unwrap_or_default() as f64;
+    metric(
+        &format!("gpu_kernel_us/{name}"),
+        gains.kernel_ns / 1e3,
+        "us",
+    );
     println!(
         "  kernel {}, {}",
         unit::time(gains.kernel_ns),

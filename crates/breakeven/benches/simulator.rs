@@ -3,6 +3,8 @@
 //!
 //!     cargo bench -p breakeven --no-default-features --bench simulator [-- --quick]
 //!     cargo bench -p breakeven --bench simulator      also with Mesa's software GPU
+//!     cargo bench -p breakeven --bench simulator -- real_gpu        the best GPU, recorded
+//!     cargo bench -p breakeven --bench simulator -- replay FILE     what was recorded
 //!
 //! Each of ten batches after ten is a time, of several such rows; medians are compared. And
 //! what Auto loses for real over the best of CPU, GPU and splits in steps of 10 %.
@@ -15,11 +17,11 @@
 #[path = "../../../bench/metric.rs"]
 #[allow(dead_code, reason = "times of two kinds are for no gate")]
 mod metric;
+#[cfg(feature = "gpu")]
+#[path = "simulator/real_gpu.rs"]
+mod real_gpu;
 #[path = "simulator/regret.rs"]
 mod regret;
-#[cfg(feature = "gpu")]
-#[path = "simulator/software_gpu.rs"]
-mod software_gpu;
 #[path = "execute/spin.rs"]
 mod spin;
 
@@ -103,7 +105,17 @@ fn main() {
     }
     #[cfg(feature = "gpu")]
     if wanted("software_gpu") {
-        software_gpu::compare(rounds);
+        real_gpu::software(rounds);
+    }
+    #[cfg(feature = "gpu")]
+    if only == ["real_gpu"] {
+        real_gpu::best(rounds);
+    }
+    #[cfg(feature = "gpu")]
+    if let [replay, file] = &only[..]
+        && replay == "replay"
+    {
+        real_gpu::replay(file, rounds);
     }
 }
 

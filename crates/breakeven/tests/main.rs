@@ -10,6 +10,7 @@ mod chains_measured;
 mod device;
 mod execute;
 mod execute_async;
+mod execute_auto;
 mod execute_batches;
 mod execute_broken;
 mod execute_drops;

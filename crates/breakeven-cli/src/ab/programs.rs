@@ -33,7 +33,11 @@ pub(super) fn timed<R>(
         let read = Template::without_inputs(OsStr::new(&command.text));
         read.with_context(|| format!("{:?}", command.text))
     };
-    let (a, b) = (template(&args.a)?, template(&args.b)?);
+    let (mut a, mut b) = (template(&args.a)?, template(&args.b)?);
+    if a.needs_shell() || b.needs_shell() {
+        // Else the start of the shell would count as the time of one side.
+        (a, b) = (a.with_shell(), b.with_shell());
+    }
     let (running, looks) = Running::new(None, Some(limit.end));
     let running = Arc::new(running);
     let ends = Arc::clone(&running);

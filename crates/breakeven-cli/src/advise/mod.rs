@@ -80,6 +80,7 @@ fn advise(args: &AdviseArgs, mut input: Input<'_>) -> Result<AdviceReport> {
             },
         )?;
     }
+    input.check_options()?;
     let optimizer = ProfilerOptimizer::new(&profile);
     let top = args.top.get();
     let shown = match args.critical {

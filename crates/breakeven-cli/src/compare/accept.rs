@@ -4,7 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use breakeven_judge::CompareError;
+use breakeven_judge::compare::FEWEST_RUNS;
+use breakeven_judge::page::clean;
+use breakeven_judge::page::figures::plural;
+use breakeven_judge::{CompareError, OperationComparison};
 use breakeven_profile::file;
 use breakeven_profile::profile::{Profile, Run};
 
@@ -37,6 +40,36 @@ impl<'a> Accepted<'a> {
         let name = self.0.display();
         let stays = format!("{name}: stays the baseline; delete it to begin anew, or name another");
         anyhow::Error::new(error).context(stays)
+    }
+
+    /// Warns if the new baseline has fewer runs of an operation than the old one, or than a verdict
+    /// needs.
+    pub(super) fn warn(
+        &self,
+        current: &Profile,
+        compared: &[OperationComparison],
+        err: &mut dyn Write,
+    ) {
+        let fewer = compared
+            .iter()
+            .filter(|each| (1..each.baseline_runs).contains(&each.current_runs))
+            .max_by_key(|each| each.baseline_runs - each.current_runs);
+        let fewest = current.operations.iter().map(|each| each.runs.len()).min();
+        let why = match (fewer, fewest) {
+            (Some(each), _) => format!(
+                "its {} runs are replaced by {}: a comparison with fewer runs finds fewer \
+                 changes; measure as many",
+                each.baseline_runs, each.current_runs
+            ),
+            (None, Some(runs @ ..FEWEST_RUNS)) => format!(
+                "a baseline of {}: a verdict needs {FEWEST_RUNS} on each side",
+                plural(runs as u64, "run")
+            ),
+            _ => return,
+        };
+        let said = format!("warning: {}: {why}", self.0.display());
+        // The reader of stderr may be gone.
+        let _ = writeln!(err, "{}", clean(&said));
     }
 
     /// Makes these runs the baseline.

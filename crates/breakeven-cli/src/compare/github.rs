@@ -24,7 +24,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     say("notice", WHOLE, &report.summary())?;
     let warnings = comparison.warnings.iter().map(ToString::to_string);
     let whole = comparison.shift_text().into_iter().chain(warnings);
-    for warning in whole.chain(comparison.decided_from_text()) {
+    for warning in whole.chain(comparison.undecided_text()) {
         say("warning", WHOLE, &warning)?;
     }
     let operations: HashMap<String, _> = (comparison.operations.iter())

@@ -8,7 +8,6 @@ use breakeven_history::History;
 use breakeven_judge::Policy;
 use breakeven_judge::compare;
 use breakeven_judge::compare::Options;
-use breakeven_judge::page::clean;
 use breakeven_profile::file;
 use breakeven_profile::profile::Profile;
 
@@ -41,10 +40,12 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
         None => input.read_all(&baseline)?,
     };
     let after = input.read_all(&current)?;
+    input.check_options()?;
     // Refused before anything is printed.
     let joined = accepted.as_ref().map(|_| accept::joined(after.clone()));
     let accepted = accepted.zip(joined.transpose()?);
     if let Some((accepted, joined)) = accepted.as_ref().filter(|_| before.is_empty()) {
+        accepted.warn(joined, &[], err);
         accepted.write(joined, out)?;
         return Ok(Ending::Done);
     }
@@ -78,16 +79,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
     };
     unless_closed((printed.write)(&report, out).and_then(|()| Ok(out.flush()?)))?;
     if let Some((accepted, joined)) = &accepted {
-        let [before, after] = report.sources.each_ref().map(|source| source.runs);
-        if after < before {
-            let name = baseline[0].display();
-            let said = format!(
-                "warning: {name}: its {before} runs are replaced by {after}: a comparison with \
-                 fewer runs finds fewer changes; measure as many"
-            );
-            // The reader of stderr may be gone.
-            let _ = writeln!(err, "{}", clean(&said));
-        }
+        accepted.warn(joined, &report.comparison.operations, err);
         accepted.write(joined, out)?;
         return Ok(Ending::Done);
     }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use breakeven_judge::gate;
 use breakeven_judge::gate::{Reason, hold_budgets};
+use breakeven_judge::page::figures::revision;
 use breakeven_judge::page::{Page, Text, Tone};
 use breakeven_judge::{OperationComparison, Outcome, Policy, ProfilerComparison, Verdict};
 use breakeven_profile::profile::Profile;
@@ -67,6 +68,10 @@ impl Report {
             Text::new("Undecided", Tone::Warning),
             beside_the_table(&undecided),
         );
+        let has_passed = self.gated && self.verdict.outcome == Outcome::Passed;
+        if has_passed && !self.verdict.undecided.is_empty() {
+            page.aside("--require-decided ends with 3 unless every operation is decided");
+        }
         let tone = match self.verdict.outcome {
             Outcome::Passed => Tone::Good,
             Outcome::Inconclusive => Tone::Warning,
@@ -164,10 +169,8 @@ impl Source {
             1 => "1 run".to_owned(),
             runs => format!("{runs} runs"),
         };
-        let revision = self
-            .revision
-            .as_ref()
-            .map(|name| format!("revision {}", short(name)));
+        let name = self.revision.as_deref();
+        let revision = name.map(|name| format!("revision {}", revision(name)));
         let build = self
             .build_profile
             .as_ref()
@@ -181,16 +184,6 @@ impl Source {
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         parts.join(" · ")
-    }
-}
-
-/// A revision with a full hash abbreviated, as `git log --abbrev=12` does.
-fn short(revision: &str) -> String {
-    let rest = revision.trim_start_matches(|digit: char| digit.is_ascii_hexdigit());
-    let hash = &revision[..revision.len() - rest.len()];
-    match hash.len() {
-        40.. => format!("{}{rest}", &hash[..12]),
-        _ => revision.to_owned(),
     }
 }
 
@@ -237,19 +230,4 @@ pub(super) fn markdown(report: &Report, out: &mut dyn Write) -> Result<()> {
         false => writeln!(out, "### breakeven\n")?,
     }
     Ok(report.page().markdown(out)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::short;
-
-    #[test]
-    fn a_full_hash_is_abbreviated() {
-        let hash = "0123456789abcdef0123456789abcdef01234567";
-        assert_eq!(short(hash), "0123456789ab");
-        assert_eq!(short(&format!("{hash}-dirty")), "0123456789ab-dirty");
-        for other in ["4f2a91c", "v1.2-3-g0123456789ab", "Ä", ""] {
-            assert_eq!(short(other), other);
-        }
-    }
 }

@@ -279,7 +279,7 @@ fn frequency(root: &Path, cores: &Cores) -> Frequency {
 /// `sysfs-class-power`). Servers have neither.
 fn on_battery(root: &Path) -> Option<bool> {
     let supplies = entries(root.join("sys/class/power_supply"));
-    let told = |kind: &str, file: &str, yes: &str, no: &[&str]| {
+    let is_online = |kind: &str, file: &str, yes: &str, no: &[&str]| {
         let is_kind = |path: &&PathBuf| text(path.join("type")).as_deref() == Some(kind);
         let each = supplies.iter().filter(is_kind).map(|path| {
             let value = text(path.join(file))?;
@@ -290,12 +290,12 @@ fn on_battery(root: &Path) -> Option<bool> {
         });
         each.collect::<Vec<Option<bool>>>()
     };
-    let any = |told: &[Option<bool>]| match told.contains(&Some(true)) {
+    let any = |is_online: &[Option<bool>]| match is_online.contains(&Some(true)) {
         true => Some(true),
-        false => told.iter().all(Option::is_some).then_some(false),
+        false => is_online.iter().all(Option::is_some).then_some(false),
     };
-    let mains = told("Mains", "online", "1", &["0"]);
-    let batteries = told(
+    let mains = is_online("Mains", "online", "1", &["0"]);
+    let batteries = is_online(
         "Battery",
         "status",
         "Discharging",

@@ -29,7 +29,7 @@ fn governor(facts: &Facts) -> Finding {
     let subject = Subject::Governor;
     let scaling = &facts.settings.frequency.scaling;
     let Some(first) = scaling.first() else {
-        return none_told(
+        return none_reported(
             facts,
             subject,
             "no cpufreq: the system does not report how clocks are chosen",
@@ -97,7 +97,7 @@ fn preference(facts: &Facts) -> Option<Finding> {
 fn boost(facts: &Facts) -> Finding {
     let subject = Subject::Boost;
     let Fact::Known(boost) = &facts.settings.frequency.boost else {
-        return none_told(facts, subject, "the system reports no switch for it");
+        return none_reported(facts, subject, "the system reports no switch for it");
     };
     let file = &boost.switch.file;
     if !boost.on {
@@ -131,7 +131,7 @@ fn power_supply(facts: &Facts) -> Option<Finding> {
 }
 
 /// Nothing reports clocks; in a virtual machine that is normal.
-fn none_told(facts: &Facts, subject: Subject, seen: &str) -> Finding {
+fn none_reported(facts: &Facts, subject: Subject, seen: &str) -> Finding {
     let finding = Finding::unknown(subject, seen)
         .does("clocks may change between runs, and nothing here would show it");
     match facts.in_virtual_machine() {

@@ -37,8 +37,8 @@ pub(crate) fn quota(facts: &Facts) -> Vec<Finding> {
         _ if cores.is_some_and(|cores| quota.cores >= cores as f64) => {
             Finding::good(Subject::Quota, limit)
         }
-        told => {
-            let seen = match told {
+        reported => {
+            let seen = match reported {
                 Some(_) => format!("{limit}; it was not used up"),
                 None => format!("{limit}; how often it was used up is not reported"),
             };

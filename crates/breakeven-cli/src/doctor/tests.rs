@@ -40,10 +40,10 @@ fn facts(before: &str, quiet: &str, loaded: &str) -> Facts {
 }
 
 /// What was found, a paragraph a finding.
-fn told(facts: &Facts) -> String {
+fn text_of(facts: &Facts) -> String {
     let mut text = String::new();
     for it in findings(facts) {
-        let source = it.source.as_deref().unwrap_or("nothing tells");
+        let source = it.source.as_deref().unwrap_or("no source");
         let _ = writeln!(
             text,
             "{:?} {}: {} [{source}]",
@@ -143,7 +143,7 @@ fn busy_laptop() -> Facts {
 
 #[test]
 fn a_laptop_on_its_battery() {
-    assert_snapshot!(told(&busy_laptop()));
+    assert_snapshot!(text_of(&busy_laptop()));
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_server_with_everything_right() {
             .iter()
             .all(|it| it.standing == Standing::Good)
     );
-    assert_snapshot!(told(&facts));
+    assert_snapshot!(text_of(&facts));
 }
 
 fn container() -> Facts {
@@ -243,7 +243,7 @@ fn a_container_without_rights() {
         let is_command = matches!(it.remedy, Remedy::Command { .. });
         assert!(!is_command, "it cannot be typed here: {it:?}");
     }
-    assert_snapshot!(told(&facts));
+    assert_snapshot!(text_of(&facts));
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn a_virtual_machine_whose_host_is_busy() {
     let quiet = "proc/stat = cpu 0 0 0 200 0 0 0 0 | cpu0 0 0 0 100 | cpu1 0 0 0 100";
     let facts = facts(&machine, quiet, "proc/stat = cpu 90 0 0 290 0 0 0 10");
     assert_eq!(facts.loaded.stolen, Fact::Known(0.1));
-    assert_snapshot!(told(&facts));
+    assert_snapshot!(text_of(&facts));
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn missing_files_and_garbage_are_unknown() {
             assert_eq!(it.standing, Standing::Unknown, "{it:?}");
         }
     }
-    assert_snapshot!(told(&Facts::default()));
+    assert_snapshot!(text_of(&Facts::default()));
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn a_gpu_is_judged_by_its_limits_and_its_use() {
     }
     let gpus = |source| {
         let facts = with_gpu(source, &[ClockLimit::Idle], 0.0);
-        let all = told(&facts);
+        let all = text_of(&facts);
         all.lines()
             .skip_while(|line| !line.contains(" gpu: "))
             .collect::<Vec<_>>()

@@ -159,12 +159,12 @@ impl LoadRecorder {
     }
 
     fn push(&mut self, device: &str, name: Option<&str>, sample: LoadSample) {
-        let tells = LoadSample {
+        let empty = LoadSample {
             start_ns: sample.start_ns,
             duration_ns: sample.duration_ns,
             ..LoadSample::default()
         };
-        if sample != tells {
+        if sample != empty {
             self.record.push(device, name, sample, self.most);
         }
     }
@@ -332,7 +332,7 @@ mod tests {
         );
         let lost = reading(later(3), 0.25, GpuState::Lost);
         recorder.take(&lost, Fact::Unknown);
-        let record = recorder.finish().expect("it told something");
+        let record = recorder.finish().expect("it recorded something");
         let devices: Vec<_> = record.devices.iter().map(|one| &*one.device).collect();
         assert_eq!(devices, ["cpu", "cuda:0"]);
         let cpu = &record.devices[0].samples;
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn sensors_that_tell_nothing_are_no_recording() {
+    fn sensors_that_report_nothing_are_no_recording() {
         let start = Instant::now();
         let silent = |at| Reading {
             at,
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_system_that_hides_children_tells_nothing() {
+    fn a_system_that_hides_children_reports_nothing() {
         let root = tempfile::tempdir().expect("a folder");
         machine(root.path(), 10, 10);
         process(root.path(), 7, [1, 0, 0, 0], "");
@@ -426,7 +426,7 @@ mod tests {
         while own(&use_of).is_some_and(|now| now < first + 20) {
             assert!(start.elapsed() < Duration::from_secs(60));
         }
-        let others = use_of.read().get().expect("it was told before");
+        let others = use_of.read().get().expect("it was known before");
         let cores = linux::core_times(&linux::text("/proc/stat").expect("Linux has it")).len();
         let own = 0.15 / (start.elapsed().as_secs_f64() * cores as f64);
         assert!(

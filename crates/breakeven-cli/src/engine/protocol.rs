@@ -195,6 +195,15 @@ impl Cell {
         })
     }
 
+    /// The kernel that it measures, and the device on which.
+    pub(crate) fn kernel(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Kernel { kernel, device, .. } => Some((kernel, device)),
+            Self::Point(point) => Some((&point.kernel, &point.device)),
+            _ => None,
+        }
+    }
+
     /// The GPU that it measures.
     pub(crate) fn gpu(&self) -> Option<&str> {
         match self {
@@ -228,6 +237,8 @@ pub(crate) enum Message {
     Learned {
         kept: bool,
     },
+    /// The cell's device lacks what the cell's kernel needs; says what.
+    Unsupported(String),
     /// The cell failed; the worker ends, so that the next cell has a fresh process.
     Failed(Failure),
     /// The cell is done.

@@ -1,5 +1,6 @@
 //! Joins the partial profiles of worker processes, each of one cell, to one profile.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
@@ -24,6 +25,8 @@ pub(crate) struct Session {
     pub(crate) warnings: Vec<String>,
     /// Whether the cost model's data was saved, if there is any.
     pub(crate) learned: Option<bool>,
+    /// Kernels and the devices that cannot run them, with what those lack.
+    unsupported: BTreeMap<[String; 2], String>,
     /// What the cell in progress has measured so far.
     current: Profile,
 }
@@ -122,6 +125,13 @@ impl Session {
             }
             Message::Warning(warning) => self.warn(warning),
             Message::Learned { kept } => self.learned = Some(kept),
+            Message::Unsupported(lacking) => {
+                self.current = Profile::default();
+                if let Some((kernel, device)) = cell.kernel() {
+                    let known = [kernel.to_owned(), device.to_owned()];
+                    self.unsupported.insert(known, lacking);
+                }
+            }
             Message::Failed(failure) => {
                 self.settle()?;
                 self.failed(cell, failure);
@@ -186,9 +196,21 @@ impl Session {
             .map(|(at, _)| at)
     }
 
+    /// True if a further run of the cell is pointless: it failed, or its device cannot run it.
     pub(crate) fn failed_at(&self, cell: &Cell) -> bool {
         let operations = &self.profile.operations;
+        let mut cannot = self.unsupported.keys();
         self.of(cell).any(|at| operations[at].failure.is_some())
+            || cannot.any(|[kernel, device]| cell.kernel() == Some((kernel, device)))
+    }
+
+    /// A remark on each kernel that a device cannot run.
+    pub(crate) fn unsupported(&self) -> impl Iterator<Item = String> {
+        let each = self.unsupported.iter();
+        each.map(|([kernel, device], lacking)| {
+            let label = self.profile.device_label(device);
+            format!("{kernel} on {label}: unsupported: {lacking}")
+        })
     }
 }
 

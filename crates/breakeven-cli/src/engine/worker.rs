@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
 use breakeven::peak::measure_cpu as measure_cpu_peak;
-use breakeven::{Costs, DeviceError, Error, ErrorKind};
+use breakeven::{Costs, DeviceError, DeviceErrorKind, Error, ErrorKind};
 use breakeven_judge::Outcome;
 use breakeven_profile::profile::{
     Device, Environment, Evidence, Failure, Gpu, Operation, Peak, Profile, Run,
@@ -76,6 +76,13 @@ pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Ending
         match worker.cell(cell) {
             Ok(()) => worker.outbox.send(&Message::End)?,
             Err(Stopped::Parent(error)) => return Err(error),
+            // The device is sound.
+            Err(Stopped::Cell(Failure { kind, message }))
+                if kind == DeviceErrorKind::Unsupported.to_string() =>
+            {
+                worker.outbox.send(&Message::Unsupported(message))?;
+                worker.outbox.send(&Message::End)?;
+            }
             Err(Stopped::Cell(failure)) => {
                 worker.outbox.send(&Message::Failed(failure))?;
                 return Ok(Ending::Measured {

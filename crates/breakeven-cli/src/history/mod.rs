@@ -123,6 +123,7 @@ fn add(path: &Path, args: &AddArgs, out: &mut dyn Write, err: &mut dyn Write) ->
             additions.push((file.clone(), at, profile));
         }
     }
+    input.check_options()?;
     for note in notes {
         // The reader of stderr may be gone.
         let _ = writeln!(err, "{}", clean(&note));

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use breakeven_history::{Change, ChangeState, Entry, Failed, Point, Series};
+use breakeven_judge::page::figures::revision;
 use breakeven_judge::page::{Block, Column, Item, Page, Row, Table, Text, Tone};
 use breakeven_profile::unit;
 
@@ -12,9 +13,6 @@ pub(crate) use crate::history::data::{values_csv, values_json};
 pub(crate) use crate::history::found::{Between, Found};
 use crate::print::page_or_document;
 use crate::values::PageFormat;
-
-/// Shown characters of a commit.
-const COMMIT: usize = 10;
 
 /// Columns of a series' bar chart.
 const PICTURE: usize = 72;
@@ -25,7 +23,7 @@ const LISTED: usize = 30;
 /// The abbreviated commit, else the time.
 fn name(entry: &Entry) -> String {
     match &entry.commit {
-        Some(commit) => commit.chars().take(COMMIT).collect(),
+        Some(commit) => revision(commit),
         None => minute(&entry.time),
     }
 }
@@ -54,11 +52,7 @@ fn entries_page(entries: &[Entry]) -> Page {
         let cells = [
             entry.id.to_string(),
             minute(&entry.time),
-            entry
-                .commit
-                .iter()
-                .flat_map(|commit| commit.chars().take(COMMIT))
-                .collect(),
+            entry.commit.as_deref().map(revision).unwrap_or_default(),
             entry.branch.clone().unwrap_or_default(),
             entry.operations.to_string(),
             entry.machine.clone(),
@@ -314,9 +308,9 @@ fn item(found: &Found<'_>, index: usize) -> Item {
 
 fn tone(change: &Change) -> Tone {
     match change.state {
-        ChangeState::Open | ChangeState::Newest => Tone::Bad,
+        _ if change.is_alert() => Tone::Bad,
         ChangeState::Recovered(_) | ChangeState::Accepted => Tone::Faint,
-        ChangeState::Improved => Tone::Good,
+        _ => Tone::Good,
     }
 }
 
@@ -332,6 +326,19 @@ fn sentence(change: &Change) -> String {
     });
     let state = match change.state {
         ChangeState::Improved => String::new(),
+        ChangeState::Drift => {
+            let entries = change
+                .after
+                .entry
+                .saturating_sub(change.before.entry)
+                .max(1);
+            let each = change.ratio.powf((entries as f64).recip());
+            format!(
+                ", {}: {} per entry",
+                state(change),
+                unit::change(each - 1.0)
+            )
+        }
         _ => format!(", {}", state(change)),
     };
     format!("{}{interval}{state}", sized(change))
@@ -345,5 +352,6 @@ pub(crate) fn state(change: &Change) -> &'static str {
         ChangeState::Recovered(_) => "recovered since",
         ChangeState::Accepted => "accepted",
         ChangeState::Improved => "improved",
+        ChangeState::Drift => "a drift",
     }
 }

@@ -3,11 +3,13 @@
 use std::io::Write;
 use std::time::SystemTime;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use breakeven::kernels::NAMES;
 use breakeven::plan::{GpuSpec, Machine, OperationCosts};
 use breakeven::{Costs, WorkloadProfile};
 use breakeven_profile::unit;
+
+use crate::values::similar;
 
 /// The cost model, and the selected operation.
 pub(super) struct Measured {
@@ -27,6 +29,23 @@ impl Measured {
             operation: operation.to_owned(),
             costs,
         }
+    }
+
+    /// Refuses an operation of which nothing was measured.
+    pub(super) fn check(&self) -> Result<()> {
+        if !self.costs.sizes(&self.operation).is_empty() {
+            return Ok(());
+        }
+        let known = self.costs.operations();
+        let hint = similar(&self.operation, known.iter().map(String::as_str));
+        let known = match &known[..] {
+            [] => "nothing else was measured either".to_owned(),
+            known => format!("there are {}", known.join(", ")),
+        };
+        bail!(
+            "nothing was measured of {:?} here; {hint}{known}",
+            self.operation
+        );
     }
 
     /// Deletes the operation's measurements, in the file too. Returns a sentence about the result.
@@ -73,12 +92,9 @@ impl Measured {
         costs
     }
 
-    /// Says that nothing is known, and of which sizes something is.
+    /// Says that nothing is known of that size, and of which sizes something is.
     pub(super) fn nothing_known(&self, workload: &WorkloadProfile) -> String {
         let sizes = self.costs.sizes(&self.operation);
-        if sizes.is_empty() {
-            return format!("nothing was measured of {:?} here", self.operation);
-        }
         let bytes = |size: &usize| unit::bytes(*size as u64);
         let sizes: Vec<String> = sizes.iter().map(bytes).collect();
         format!(

@@ -38,7 +38,11 @@ pub(crate) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
     let measured = operation.map(|operation| Measured::open(operation, err));
     let forgotten = match &measured {
         Some(measured) if args.forget => Some(measured.forget()?),
-        _ => None,
+        Some(measured) => {
+            measured.check()?;
+            None
+        }
+        None => None,
     };
     let Some(tasks) = args.tasks else {
         writeln!(out, "{}", forgotten.unwrap_or_default())?;

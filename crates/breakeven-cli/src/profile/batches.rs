@@ -135,7 +135,7 @@ pub(super) fn remarks(
     hardware: &HardwareCapabilities,
     session: &Session,
 ) -> Vec<String> {
-    let mut remarks = Vec::new();
+    let mut remarks: Vec<String> = session.unsupported().collect();
     // What the operator sets is not Auto's to decide.
     let decided = args.strategy.and_then(|strategy| ordered(strategy).ok());
     let (auto, asked) = (decided == Some(ExecutionStrategy::Auto), &args.device);

@@ -118,13 +118,15 @@ fn energy(args: &ProfileArgs, devices: &[String], machine: &Machine) -> Result<C
     let counters = meter(&counted).read();
     for device in devices {
         let domains = counted.get(device).map_or(&[][..], Vec::as_slice);
-        let told = domains.iter().map(|domain| {
+        let reported = domains.iter().map(|domain| {
             let counter = counters.iter().find(|counter| counter.domain == *domain);
-            counter.map_or(Err(&EnergyUnknown::NoDriver), |told| told.joules.as_ref())
+            counter.map_or(Err(&EnergyUnknown::NoDriver), |reported| {
+                reported.joules.as_ref()
+            })
         });
         let why = match domains {
             [] => Some(&EnergyUnknown::NoDriver),
-            _ => told.filter_map(Result::err).next(),
+            _ => reported.filter_map(Result::err).next(),
         };
         if let Some(why) = why {
             let mut gpus = machine.hardware.gpus.iter();

@@ -16,7 +16,7 @@ use crate::compare::page as compared;
 use crate::compare::page::Source;
 use crate::exit::Ending;
 use crate::input::{Input, distinct};
-use crate::show::{Report, tell_unmatched};
+use crate::show::{Report, report_unmatched};
 
 mod history;
 
@@ -68,6 +68,7 @@ pub(crate) fn run(args: &ReportArgs, err: &mut dyn Write) -> Result<Ending> {
         input.read_all(&args.files)?,
         input.read_all(&args.baseline)?,
     );
+    input.check_options()?;
     let options = Options {
         limits: limits.clone().unwrap_or_default(),
         ..Options::default()
@@ -110,7 +111,7 @@ pub(crate) fn run(args: &ReportArgs, err: &mut dyn Write) -> Result<Ending> {
         out.write_all(page.html().as_bytes())
             .with_context(|| format!("{path} cannot be written"))
     })?;
-    tell_unmatched(&report, err);
+    report_unmatched(&report, err);
     // Showing a failure is no failure; budgets count only if the user gave them.
     Ok(Ending::Judged(report.budgets))
 }

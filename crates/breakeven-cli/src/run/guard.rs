@@ -55,12 +55,12 @@ impl Guard {
 
 /// Runs in the guard's process.
 pub(crate) fn run(run: &str) -> io::Result<()> {
-    let mut told = Vec::new();
-    io::stdin().lock().read_to_end(&mut told)?;
+    let mut received = Vec::new();
+    io::stdin().lock().read_to_end(&mut received)?;
     let until = Instant::now() + PATIENCE;
     let variable = format!("{RUN_VARIABLE}={run}");
     let mut empty = 0;
-    while told != DONE && empty < 2 && Instant::now() < until {
+    while received != DONE && empty < 2 && Instant::now() < until {
         empty = if end_all(variable.as_bytes())? {
             0
         } else {

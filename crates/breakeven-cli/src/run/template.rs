@@ -67,6 +67,18 @@ impl Template {
         }
     }
 
+    /// True if `sh -c` runs it.
+    pub(crate) fn needs_shell(&self) -> bool {
+        self.scanned.needs_shell
+    }
+
+    /// Has `sh -c` run it, whether it needs that or not.
+    pub(crate) fn with_shell(mut self) -> Self {
+        self.scanned.needs_shell = true;
+        self.path = found("sh".as_ref());
+        self
+    }
+
     /// The text as given.
     pub(super) fn text(&self) -> &OsStr {
         &self.text

@@ -66,7 +66,7 @@ impl Batches<'_> {
     /// `card 30 47%, card#2 34 53%`: where there are several GPUs.
     fn by_device(&self, report: &Report) -> Option<String> {
         let each = self.record.device_tasks.iter();
-        // A GPU that had nothing is told of: it was to have a part.
+        // A GPU that had nothing is named: it was planned to have a share.
         let each = each.filter(|(id, tasks)| *id != Device::CPU || **tasks > 0);
         let each =
             each.map(|(id, tasks)| format!("{} {}", report.label(id), self.side(Some(*tasks))));
@@ -101,7 +101,7 @@ impl Batches<'_> {
     }
 }
 
-/// What fell back; the last error where not all are told.
+/// What fell back; the last error if not all are reported.
 fn fell_back(report: &Report, record: &Executions) -> Vec<String> {
     let of = |fallback: &Fallback| {
         let Fallback { error, tasks, .. } = fallback;

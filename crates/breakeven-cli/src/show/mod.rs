@@ -47,7 +47,9 @@ pub(crate) struct ShowArgs {
 
 pub(crate) fn run(args: &ShowArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     let limits = crate::input::limits(args.budget.as_deref())?;
-    let profile = Input::new(&args.input, err).read(&args.file)?;
+    let mut input = Input::new(&args.input, err);
+    let profile = input.read(&args.file)?;
+    input.check_options()?;
     let report = Report::new(profile, limits);
     write(&report, args.format, out, err)?;
     // Showing a failure is no failure.
@@ -205,13 +207,13 @@ pub(crate) fn write(
     }
     // A page includes them.
     if let Format::Json | Format::Csv = format {
-        tell_unmatched(report, err);
+        report_unmatched(report, err);
     }
     Ok(())
 }
 
 /// Lists the budgets that applied to no operation.
-pub(crate) fn tell_unmatched(report: &Report, err: &mut dyn Write) {
+pub(crate) fn report_unmatched(report: &Report, err: &mut dyn Write) {
     for text in &report.unmatched {
         let _ = writeln!(err, "error: {}", clean(text));
     }

@@ -73,6 +73,7 @@ fn page(found: &Found, session: &Session, hardware: &HardwareCapabilities) -> Pa
             }
         }
     }
+    session.unsupported().for_each(|what| page.aside(what));
     for note in &session.notes {
         page.say(Text::new(note, Tone::Bad));
     }
@@ -123,6 +124,9 @@ fn row(point: &Point) -> Row {
 /// The value from which the device pays.
 fn answer(found: &Found, rival: &Rival) -> String {
     let over = found.over;
+    if rival.times.is_empty() {
+        return "was not measured".to_owned();
+    }
     let count = |value: f64| unit::count(value.round());
     let Some(break_even) = rival.break_even else {
         let pays = found.points.iter().filter(|point| {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use breakeven::kernels;
 use breakeven::tune::{Tuned, TunedKernel, Tuner};
+use breakeven::{DeviceError, DeviceErrorKind};
 use breakeven_judge::Outcome;
 use clap::Args;
 
@@ -100,6 +101,9 @@ pub(crate) fn run(args: &TuneArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
                     let said = "interrupted: the results so far are kept, as are earlier ones";
                     return Err(Interrupted(said).into());
                 }
+                Err(error) if is_unsupported(&error) => {
+                    writeln!(err, "note: {name} on {}: {error}", place.name())?;
+                }
                 Err(error) => {
                     failed = true;
                     writeln!(err, "error: {name} on {}: {error}", place.name())?;
@@ -112,6 +116,12 @@ pub(crate) fn run(args: &TuneArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
     }
     let budgets = Outcome::Passed;
     Ok(Ending::Measured { failed, budgets })
+}
+
+/// True if the device lacks what the kernel needs: no failure.
+fn is_unsupported(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<DeviceError>();
+    error.is_some_and(|error| error.kind == DeviceErrorKind::Unsupported)
 }
 
 /// Shows or deletes the saved results.

@@ -7,7 +7,7 @@ use crate::command::breakeven;
 const SLEEPS: [&str; 2] = ["sleep 0.02", "sleep 0.03"];
 
 #[test]
-fn the_faster_of_two_commands_is_told() {
+fn the_faster_of_two_commands_is_reported() {
     let said = breakeven(["ab", SLEEPS[0], SLEEPS[1]])
         .run()
         .quietly(0)
@@ -40,7 +40,7 @@ fn the_exit_code_is_the_verdict_where_that_is_asked_for() {
 }
 
 #[test]
-fn a_command_that_cannot_be_compared_is_told() {
+fn a_command_that_cannot_be_compared_is_reported() {
     let ended = breakeven(["ab", "true", "sh -c 'exit 3'"]).run();
     assert_eq!(ended.code, Some(1));
     let said = "error: \"sh -c 'exit 3'\" failed (exit status 3): both commands must succeed to \
@@ -67,6 +67,16 @@ fn a_command_that_is_written_for_a_shell_has_one() {
     }
     let ended = breakeven(["ab", "echo {} {1}", "true", "--time-limit", "300ms"]).run();
     assert_eq!(ended.code, Some(0), "nothing is a placeholder: {ended:#?}");
+}
+
+/// The shell's start was measured on one side only.
+#[test]
+fn a_shell_that_one_needs_runs_both() {
+    let ended = breakeven(["ab", "no-such-program", "true | true"]).run();
+    assert!(
+        ended.stderr.contains("(exit status 127)"),
+        "the shell says so: {ended:#?}"
+    );
 }
 
 #[test]

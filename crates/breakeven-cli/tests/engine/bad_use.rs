@@ -41,12 +41,12 @@ fn with_file(option: &str, name: &str, content: &[u8]) -> String {
 #[test]
 fn an_unknown_kernel() {
     assert_snapshot!(refused("profile --kernel conv2"), @r#"
-    error: invalid value 'conv2' for '--kernel <NAME>': there is no such kernel; did you mean "conv2d"? there are vector_add, vector_add_batch, dot_product, matrix_multiply, conv2d, pixel_entropy, image_segmentation, ar_forecast, lstm_cell_forward, dendritic_integration
+    error: invalid value 'conv2' for '--kernel <NAME>': there is no such kernel; did you mean "conv2d"? there are vector_add, vector_add_batch, dot_product, matrix_multiply, tensor_core_matmul, conv2d, pixel_entropy, image_segmentation, ar_forecast, lstm_cell_forward, dendritic_integration
 
     For more information, try '--help'.
     "#);
     assert_snapshot!(refused("profile --kernel zzz"), @r#"
-    error: invalid value 'zzz' for '--kernel <NAME>': there is no such kernel; there are vector_add, vector_add_batch, dot_product, matrix_multiply, conv2d, pixel_entropy, image_segmentation, ar_forecast, lstm_cell_forward, dendritic_integration
+    error: invalid value 'zzz' for '--kernel <NAME>': there is no such kernel; there are vector_add, vector_add_batch, dot_product, matrix_multiply, tensor_core_matmul, conv2d, pixel_entropy, image_segmentation, ar_forecast, lstm_cell_forward, dendritic_integration
 
     For more information, try '--help'.
     "#);

@@ -166,7 +166,7 @@ fn suite(tree: &Path, args: &str) -> Option<crate::command::Ended> {
     Some(crate::command::Ended::of(output, start.elapsed()))
 }
 
-/// What a counter of a made-up processor tells, and who moves it.
+/// What a counter of a made-up processor reports, and who moves it.
 #[cfg(target_os = "linux")]
 fn counting<T>(tree: &TempDir, watts: f64, while_it_counts: impl FnOnce() -> T) -> T {
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -195,15 +195,15 @@ fn counting<T>(tree: &TempDir, watts: f64, while_it_counts: impl FnOnce() -> T) 
                 put();
             }
         });
-        let told = while_it_counts();
+        let reported = while_it_counts();
         ends.store(true, Ordering::Relaxed);
-        told
+        reported
     })
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn the_suite_measures_joules_where_counters_tell() {
+fn the_suite_measures_joules_where_counters_count() {
     let (tree, out) = (directory(), directory());
     let file = out.path().join("p.json");
     let args = format!("--runs 2 -o {}", file.display());
@@ -241,7 +241,7 @@ fn the_suite_measures_joules_where_counters_tell() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn energy_that_was_asked_for_and_cannot_be_told() {
+fn energy_that_was_asked_for_and_cannot_be_reported() {
     let tree = directory();
     let Some(ended) = suite(tree.path(), "--energy") else {
         return;

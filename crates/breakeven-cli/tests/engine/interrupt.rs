@@ -106,7 +106,7 @@ impl Measuring {
     }
 }
 
-/// Stops a profile in the middle of its samples, by `stop`. Nothing tells from
+/// Stops a profile in the middle of its samples, by `stop`. Nothing shows from
 /// outside when that is, so it is stopped later and later until there are some.
 fn stopped(args: &str, directory: &Path, stop: impl Fn(&mut Measuring)) -> Ended {
     let mut time = Duration::from_secs(2);

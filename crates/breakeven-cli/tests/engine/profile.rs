@@ -7,6 +7,7 @@ use breakeven_profile::file;
 use serde_json::Value;
 
 use crate::command::{directory, line, show};
+use crate::engine::vulkan::software_gpu;
 
 /// Name and device of each operation.
 fn operations(document: &Value) -> Vec<(String, String)> {
@@ -111,4 +112,43 @@ fn more_threads_than_cores_are_no_more_work() {
         "{ended:#?}"
     );
     assert_eq!(ended.code, Some(0), "{ended:#?}");
+}
+
+/// Not a failure: Mesa's driver has no tensor cores.
+#[test]
+fn a_kernel_that_a_device_lacks_cores_for_is_unsupported_there() {
+    let Some(gpu) = software_gpu() else { return };
+    let cache = directory();
+    let run = |command: &str| {
+        let command = command.replace("GPU", gpu);
+        let command = line(&command).env("BREAKEVEN_CACHE_DIR", cache.path());
+        command.env("COLUMNS", "1000").run()
+    };
+    let lacking = format!(
+        "unsupported: tensor_core_matmul needs tensor cores that multiply f16 into f32, and {gpu} \
+         has none; matrix_multiply runs there, in f32"
+    );
+    let measured = run("profile --device all --runs 2 --iterations 3 --kernel tensor_core_matmul --kernel matrix_multiply")
+        .quietly(0);
+    let on_gpu = format!("tensor_core_matmul on {gpu} (software): {lacking}");
+    assert_eq!(measured.lines_with(&on_gpu).len(), 1, "{measured:#?}");
+    // What half precision costs, beside the product in f32.
+    let [rounded] = measured.lines_with("inputs in half precision")[..] else {
+        panic!("{measured:#?}");
+    };
+    let error = rounded.split("an error of up to ").nth(1).unwrap();
+    let error: f64 = error.split(' ').next().unwrap().parse().unwrap();
+    assert!((1e-6..1e-2).contains(&error), "{rounded}");
+    assert!(rounded.ends_with("× the time"), "{rounded}");
+
+    let swept =
+        run("sweep tensor_core_matmul --device GPU --from 16 --to 32 --rounds 2").quietly(0);
+    assert_eq!(swept.lines_with(&on_gpu).len(), 1, "{swept:#?}");
+    assert_eq!(swept.lines_with("was not measured").len(), 1, "{swept:#?}");
+    let tuned = run("tune tensor_core_matmul --device GPU");
+    assert_eq!(tuned.code, Some(0), "{tuned:#?}");
+    assert!(tuned.stderr.contains(&lacking), "{tuned:#?}");
+    let compared = run("ab --kernel tensor_core_matmul device=cpu device=GPU");
+    assert_eq!(compared.code, Some(2), "{compared:#?}");
+    assert!(compared.stderr.contains(&lacking), "{compared:#?}");
 }

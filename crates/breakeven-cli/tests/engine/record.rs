@@ -102,7 +102,7 @@ fn the_commands_own_use_is_not_that_of_others() {
     let mut own_s = 0.0;
     for sample in &profile.load[0].devices[0].samples {
         let Some((all, other)) = sample.used.zip(sample.other_used) else {
-            // A system that does not tell a process's children.
+            // A system that does not report a process's children.
             return;
         };
         own_s += (all.mean - other.mean) * cores * sample.duration_ns as f64 / 1e9;

@@ -1,4 +1,4 @@
-//! `breakeven sweep`: times over size, the break-even, and who is told of it.
+//! `breakeven sweep`: times over size, the break-even, and where it is reported.
 
 use std::path::Path;
 
@@ -144,7 +144,7 @@ fn a_gpu_is_held_against_the_cpu() {
         let few = cpu.fewest;
         assert!(gpu.predict_ns(few) > cpu.predict_ns(few), "{known:?}");
         assert!(cpu.fewest < cpu.most, "{known:?}");
-        // On a busy machine pieces of its batches may overlap; such a batch tells only how far.
+        // On a busy machine pieces of its batches may overlap; such a batch shows only how far.
         let was_cut = known.gpu(0).bottleneck.is_some();
         assert!(gpu.fewest < gpu.most || was_cut, "{known:?}");
     }

@@ -14,7 +14,7 @@
 
 use std::collections::HashMap;
 
-use breakeven_profile::file::FileError;
+use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::{Environment, Profile};
 
 use crate::formats::{Importer, Options};
@@ -22,6 +22,7 @@ use crate::gather::{Gather, Gathered};
 use crate::note::Notes;
 use crate::source::Source;
 use crate::unit::{Unit, value_and_unit};
+use crate::walk::ENDS_EARLY;
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "divan",
@@ -34,6 +35,7 @@ pub(crate) static IMPORTER: Importer = Importer {
 const COLUMNS: usize = 5;
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
+    let mended = source.mended();
     let text = source.into_text()?;
     let mut gather = Gather::default();
     let mut path: Vec<String> = Vec::new();
@@ -44,13 +46,15 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     // no figures yet.
     let mut known: HashMap<String, usize> = HashMap::new();
     let mut running: Option<(usize, String)> = None;
+    // Whether the tree has more branches than were read, or the last one no figures.
+    let (mut has_branches, mut is_open) = (false, false);
     for (number, line) in (1..).zip(text.lines()) {
         let line = plain(line);
         if let Some(name) = root(&line) {
             path = vec![name];
             table += 1;
             known.clear();
-            running = None;
+            (running, is_open) = (None, true);
             continue;
         }
         let row = Row::of(&line).or_else(|| Row::below(&line, &mut running));
@@ -61,6 +65,10 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             continue;
         };
         (measured, running) = (None, None);
+        if let Some((tree, _)) = line.split_once("─ ") {
+            has_branches = tree.contains(['├', '│']);
+        }
+        is_open = has_branches || matches!(row.time, Time::None | Time::NotYet);
         counted.clear();
         path.truncate(row.depth + 1);
         match row.time {
@@ -92,6 +100,10 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
                 }
             }
         }
+    }
+    if is_open {
+        let error = FileError::new(FileErrorKind::Truncated, ENDS_EARLY);
+        mended.stop(error.at_position(text.lines().count(), 1));
     }
     notes.left_out(ignored, "benchmark(s)", "divan ignored them");
     gather.profile(Environment::default(), notes)
@@ -135,7 +147,9 @@ impl Row {
         // Names may hold the mark between columns, columns do not.
         let depth = before.chars().count() / 3;
         let mut cells = behind.rsplitn(COLUMNS + 1, '│');
-        let Some(median) = cells.nth(3).map(str::trim) else {
+        let is_complete = behind.matches('│').count() >= COLUMNS;
+        let median = cells.nth(3).filter(|_| is_complete);
+        let Some(median) = median.map(str::trim) else {
             let (name, _) = behind.split_once("  ").unwrap_or((behind, ""));
             return Some(Self {
                 depth,

@@ -37,6 +37,7 @@ use crate::name::with_parameters;
 use crate::note::{Note, Notes};
 use crate::source::Source;
 use crate::unit::Unit;
+use crate::walk::ENDS_EARLY;
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "go",
@@ -140,6 +141,8 @@ struct State<'t> {
     measured: Environment,
     mixed: Option<FileError>,
     interrupted: bool,
+    /// A process began, by its `goos:` or `pkg:`, and has not ended.
+    is_open: bool,
     package: String,
     /// The package of the line by what ends it.
     package_below: &'t str,
@@ -183,6 +186,10 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         state.gather.operation(&state.failed_name(name));
     }
     state.cut(notes);
+    if state.is_open {
+        let error = FileError::new(FileErrorKind::Truncated, ENDS_EARLY);
+        mended.stop(error.at_position(text.lines().count(), 1));
+    }
     if let Some(mixed) = state.mixed {
         return Err(mixed);
     }
@@ -200,6 +207,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
 impl State<'_> {
     fn take(&mut self, line: &str, number: usize, notes: &mut Notes) {
         self.end_failure(line, notes);
+        self.is_open &= line != "FAIL";
         let stopped = line.trim_start().strip_prefix("--- ");
         let stopped = stopped.and_then(|line| line.split_once(": Benchmark"));
         if let Some((how @ ("FAIL" | "SKIP"), name)) = stopped {
@@ -234,11 +242,13 @@ impl State<'_> {
         } else if line == "PASS" || end(line).is_some() {
             self.reason = None;
             self.begin_process(notes);
+            self.is_open = false;
         } else if !self.end_process(line)
             && let Some((key, value)) = configuration(line)
         {
             if matches!(key, "goos" | "pkg") {
                 self.begin_process(notes);
+                self.is_open = true;
             }
             let is_known = KEYS.contains(&key) || self.keys.contains(key);
             match self.running {
@@ -276,6 +286,7 @@ impl State<'_> {
     /// The end of a package that failed: `example.com/p 0.1s`, or `[build failed]` behind
     /// the name.
     fn end_package(&mut self, end: Option<(&str, &str)>) {
+        self.is_open = false;
         let (package, end) = end.unwrap_or_default();
         let reason = self.reason.take();
         let is_exit = |reason: &str| reason.starts_with("exit status ");

@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_directions_and_communication() {
+    fn names_report_directions_and_communication() {
         let direction = |name| match Work::copy(name, None) {
             Work::Copy(direction, _) => direction,
             _ => "",

@@ -341,7 +341,7 @@ pub(crate) fn common_shift(pairs: usize) {
         ("none", 1.0, 1.0),
         ("one_by_50_percent", 1.0, 1.5),
     ] {
-        let told = (0..pairs).filter(|_| {
+        let reported = (0..pairs).filter(|_| {
             let (baseline, mut current) = Shape::Plain.pair(9, 5, one, &mut random);
             let runs = current.iter_mut().flat_map(|operation| &mut operation.runs);
             let samples = runs.flat_map(|run| &mut run.samples_ns);
@@ -349,10 +349,10 @@ pub(crate) fn common_shift(pairs: usize) {
             let found = compared(profile(baseline), profile(current), &Options::default());
             found.common_shift.is_some()
         });
-        let told = told.count();
+        let reported = reported.count();
         metric(
             &format!("judge_common_shift/{what}"),
-            percent(told, pairs),
+            percent(reported, pairs),
             "%",
         );
     }

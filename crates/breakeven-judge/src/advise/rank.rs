@@ -240,11 +240,11 @@ fn improvement(
         false => format!("at most {}", unit::time(most)),
     };
     // A range whose ends print the same as the saving adds nothing.
-    let told = gain.range_ns.filter(|ends| {
+    let reported = gain.range_ns.filter(|ends| {
         let said = unit::time(saved_ns);
         ends.iter().any(|end| unit::time(*end) != said)
     });
-    let range = told.map(between);
+    let range = reported.map(between);
     if let Err(because) = gain.savings {
         let range = range.map_or_else(String::new, |range| format!("; {range}"));
         return format!("cannot be estimated: {because}{range}");

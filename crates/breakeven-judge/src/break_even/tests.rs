@@ -53,7 +53,7 @@ fn a_break_even_is_found_and_narrowed() {
 }
 
 #[test]
-fn never_always_and_unclear_are_told_apart() {
+fn never_always_and_unclear_are_distinguished() {
     let small = break_even(&times(&coarse_sizes(64, 4096), 5, 0.02));
     assert_eq!(small, BreakEven::Never { tried_to: 4096.0 });
     let large = break_even(&times(&coarse_sizes(1 << 17, 1 << 20), 5, 0.02));
@@ -66,7 +66,7 @@ fn never_always_and_unclear_are_told_apart() {
     let few = break_even(&times(&coarse_sizes(64, 1 << 20), 2, 0.02));
     assert_eq!(few, BreakEven::Unclear { not_before: None });
     assert_eq!(break_even(&[]), BreakEven::Unclear { not_before: None });
-    // Just beyond the break-even nobody can tell with that noise.
+    // Just beyond the break-even nothing is certain with that noise.
     let near = break_even(&times(&[64, 4096, 22_000], 5, 0.2));
     assert_eq!(
         near,
@@ -77,7 +77,7 @@ fn never_always_and_unclear_are_told_apart() {
 }
 
 #[test]
-fn a_device_that_pays_in_the_middle_only_is_told_so() {
+fn a_device_that_pays_in_the_middle_only_is_reported_so() {
     // Its memory ends at half a million elements.
     let mut times = times(&coarse_sizes(64, 1 << 20), 5, 0.02);
     for beyond in times.iter_mut().filter(|times| times.size > 500_000.0) {

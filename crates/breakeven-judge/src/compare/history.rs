@@ -9,13 +9,13 @@ use super::metric::Metric;
 
 /// Degrees of freedom from which a history estimates the noise as well as four runs do. With such a
 /// history fewer than four runs are judged.
-const TELLS_FROM: f64 = 3.0;
+const KNOWN_FROM: f64 = 3.0;
 
 /// Logarithms of the runs' values, a list per profile, in the order of the profiles.
-pub(super) struct History(HashMap<OperationKey, Vec<Vec<f64>>>);
+pub(crate) struct History(HashMap<OperationKey, Vec<Vec<f64>>>);
 
 impl History {
-    pub(super) fn of(profiles: &[Profile], metric: &Metric) -> Self {
+    pub(crate) fn of(profiles: &[Profile], metric: &Metric) -> Self {
         let mut all: HashMap<OperationKey, Vec<Vec<f64>>> = HashMap::new();
         // The names of the operations behind a key.
         let mut names: HashMap<OperationKey, HashSet<&str>> = HashMap::new();
@@ -42,10 +42,10 @@ impl History {
     /// The operation's noise as far as known: the variance of runs within a profile and from one
     /// profile to the next, together; the latter alone if it is larger and known well enough. A
     /// step too recent for a change point counts as noise, which makes verdicts rarer, not wrong.
-    pub(super) fn noise(&self, key: &OperationKey) -> Option<Noise> {
+    pub(crate) fn noise(&self, key: &OperationKey) -> Option<Noise> {
         let profiles = self.0.get(key)?;
         let (variance, freedom) = match (inside(profiles), from_one_to_the_next(profiles)) {
-            (Some((within, _)), Some(next)) if next.0 > within && next.1 >= TELLS_FROM => next,
+            (Some((within, _)), Some(next)) if next.0 > within && next.1 >= KNOWN_FROM => next,
             (Some((within, one)), Some((between, other))) => {
                 let all = one + other;
                 ((one * within + other * between) / all, all)
@@ -57,9 +57,9 @@ impl History {
     }
 
     /// True if the noise is known well enough to judge fewer than four runs.
-    pub(super) fn tells(&self, key: &OperationKey) -> bool {
+    pub(crate) fn knows(&self, key: &OperationKey) -> bool {
         self.noise(key)
-            .is_some_and(|noise| noise.freedom >= TELLS_FROM)
+            .is_some_and(|noise| noise.freedom >= KNOWN_FROM)
     }
 }
 

@@ -149,7 +149,7 @@ fn changes(pairs: &[Pair<'_>], metric: &Metric, options: &Options, scale: f64) -
 
 /// The values of a pair.
 fn values(pair: &Pair<'_>, metric: &Metric, scale: f64) -> Values {
-    let by_items = pair.tells_items();
+    let by_items = pair.records_items();
     let of = |measured: &Option<Measured<'_>>, scale: f64| {
         let values = measured.as_ref()?.values(metric, by_items);
         let values: Vec<f64> = values?.into_iter().map(|value| value / scale).collect();
@@ -198,7 +198,7 @@ fn plans(pairs: &[Pair<'_>], values: &[Values], metric: &Metric, options: &Optio
                 Plan::Alone(Method::PlainThreshold)
             } else if fewest > 1 && metric.is_count() && same(baseline) && same(current) {
                 Plan::Alone(Method::SameInEveryRun)
-            } else if is_few && !history.tells(&pair.key) {
+            } else if is_few && !history.knows(&pair.key) {
                 Plan::Not(NotTested::FewRuns)
             } else if zero {
                 Plan::Not(NotTested::ZeroAmongValues)

@@ -145,7 +145,7 @@ impl Metric {
     }
 
     /// The value of one run, in the metric's unit; `None` if the profile lacks it.
-    pub(super) fn of(&self, operation: &Operation, run: &Run, by_items: bool) -> Option<f64> {
+    pub(crate) fn of(&self, operation: &Operation, run: &Run, by_items: bool) -> Option<f64> {
         match self {
             Self::Known(known) => (known.read)(operation, run, by_items),
             // A ratio of negative values has no meaning.
@@ -172,7 +172,7 @@ impl Metric {
     }
 
     /// 1 if more is worse, −1 if less is worse.
-    pub(super) fn worse(&self) -> f64 {
+    pub(crate) fn worse(&self) -> f64 {
         let less = match self {
             Self::Known(known) => known.less_is_worse,
             Self::Counter(_, counter) => counter.higher_is_better,

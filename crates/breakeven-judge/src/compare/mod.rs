@@ -37,10 +37,10 @@ pub use comparison::{
     Change, ChangeType, CommonShift, ComparisonSummary, Method, NotTested, OperationComparison,
     ProfilerComparison,
 };
+pub(crate) use history::History;
 use judgement::judge;
 pub use metric::{Known, METRICS, Metric};
-pub(crate) use options::FEWEST_RUNS;
-pub use options::{CompareError, Options, Side, Threshold};
+pub use options::{CompareError, FEWEST_RUNS, Options, Side, Threshold};
 pub(crate) use page::runs_text;
 use sides::pairs;
 pub use verdict::{PlannedRuns, planned_runs};

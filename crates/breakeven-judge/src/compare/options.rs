@@ -30,7 +30,7 @@ impl fmt::Display for Side {
 
 /// Fewest runs per side for a verdict, unless the noise is known: on a machine with two states, two
 /// or three runs of a side are often all in the same state.
-pub(crate) const FEWEST_RUNS: usize = 4;
+pub const FEWEST_RUNS: usize = 4;
 
 /// The change from which an operation is better or worse. It has a unit, so that 5 and 0.05 are not
 /// confused; it is measured in log space, so that twice as slow and twice as fast are equally far.
@@ -190,6 +190,17 @@ pub enum CompareError {
         operation: String,
         /// The sides on which that operation lacks the metric.
         sides: Vec<Side>,
+    },
+    /// No operation has the metric in two entries of a past.
+    #[error(
+        "no operation has {metric} in two of {entries} results: an audit compares each with the one \
+         before; name more files, a history, or another metric"
+    )]
+    NothingToAudit {
+        /// The metric of the rule.
+        metric: String,
+        /// The results that there are.
+        entries: usize,
     },
     /// Every operation on both sides has a time of zero.
     #[error(

@@ -38,7 +38,7 @@ impl ProfilerComparison {
         let warnings = self.warnings.iter().filter(|warning| !is_first(warning));
         let warnings = warnings.map(ToString::to_string);
         page.list(Text::new("Warnings", Tone::Warning), warnings);
-        if let Some(text) = self.decided_from_text() {
+        if let Some(text) = self.undecided_text() {
             page.aside(text);
         }
         page
@@ -99,8 +99,8 @@ impl ProfilerComparison {
                 |value: Option<f64>| value.map_or_else(String::new, |v| row.judged.metric.text(v));
             let suspected = "changed by more than the samples differ".to_owned();
             // One warning for all operations already says that there are too few runs.
-            let is_told = row.judged.method == Method::NotTested(NotTested::FewRuns);
-            let note = (!is_told).then(|| row.judged.note_text());
+            let is_reported = row.judged.method == Method::NotTested(NotTested::FewRuns);
+            let note = (!is_reported).then(|| row.judged.note_text());
             let notes = (note.into_iter())
                 .chain(row.is_suspected.then_some(suspected))
                 .chain(row.changed_beside().map(Change::beside_text));
@@ -183,6 +183,9 @@ fn tone(kind: ChangeType) -> Tone {
 /// Runs per side that are practical.
 const MOST_TO_MAKE: u64 = 100;
 
+/// The step of the clock hides the change.
+const STEP: &str = "more runs would not decide it";
+
 impl ProfilerComparison {
     /// The metric, threshold, and error rate of the verdicts, in one line.
     pub fn how_text(&self) -> String {
@@ -216,12 +219,14 @@ impl ProfilerComparison {
         })
     }
 
-    /// The threshold from which these runs would decide the inconclusive operations: the interval
-    /// of every tested operation is inside it.
-    pub fn decided_from_text(&self) -> Option<String> {
-        let all = self.operations.iter();
-        let inconclusive = all.filter(|each| each.change_type == ChangeType::Inconclusive);
-        let intervals = inconclusive.filter_map(|each| each.judged.interval);
+    /// Why operations are undecided although they were tested: the noise, the threshold that these
+    /// runs could decide, below which changes may be hidden, and the runs that would be needed.
+    pub fn undecided_text(&self) -> Option<String> {
+        let all = self.operations.iter().map(|each| &each.judged);
+        let undecided = all
+            .filter(|each| each.change_type == ChangeType::Inconclusive && each.interval.is_some());
+        let undecided: Vec<&Change> = undecided.collect();
+        let intervals = undecided.iter().filter_map(|each| each.interval);
         let mut from: Vec<f64> = intervals
             .map(|[lower, upper]| lower.ln().abs().max(upper.ln().abs()).exp_m1())
             .collect();
@@ -233,9 +238,16 @@ impl ProfilerComparison {
             true => String::new(),
             false => format!(", half of them at {half}"),
         };
-        let count = from.len();
+        let noise = undecided.iter().filter_map(|each| each.noise);
+        let noise = unit::percent(noise.fold(0.0, f64::max));
+        let runs = undecided.iter().filter_map(|each| each.runs_needed).max();
+        let runs = runs.map(runs_text).unwrap_or_else(|| STEP.to_owned());
+        let (count, of) = (from.len(), self.operations.len());
         Some(format!(
-            "these runs could decide {count} inconclusive operation(s) at a threshold of {all}{half}"
+            "{count} of {of} operation(s) undecided: the noise between runs is up to {noise}, the \
+             threshold {}. These runs could decide them at a threshold of {all}{half}; smaller \
+             changes may be hidden; {runs}",
+            unit::percent(self.threshold)
         ))
     }
 
@@ -285,10 +297,16 @@ impl Change {
         match (self.method, self.change_type, self.runs_needed) {
             (_, ChangeType::New | ChangeType::Removed, _) => String::new(),
             (Method::NotTested(why), _, Some(runs)) => format!("{why}; make {runs} on each side"),
-            (Method::Test(_), ChangeType::Inconclusive, Some(runs)) => runs_text(runs),
-            (Method::Test(_), ChangeType::Inconclusive, None) => {
-                "more runs would not decide it".to_owned()
+            (Method::Test(_), ChangeType::Inconclusive, Some(runs)) if runs > MOST_TO_MAKE => {
+                let is_noisy = |noise| noise > self.threshold.ln_1p();
+                let cause = match self.noise.is_some_and(is_noisy) {
+                    true => "the noise between runs is larger than the threshold",
+                    false => "too close to the threshold",
+                };
+                format!("{cause}: {}", runs_text(runs))
             }
+            (Method::Test(_), ChangeType::Inconclusive, Some(runs)) => runs_text(runs),
+            (Method::Test(_), ChangeType::Inconclusive, None) => STEP.to_owned(),
             (Method::Test(_), ..) => String::new(),
             (method, ..) => method.to_string(),
         }
@@ -308,14 +326,14 @@ impl Change {
     }
 }
 
-/// How many more runs an inconclusive operation needs, in words.
+/// The number of runs that an inconclusive operation needs, in words.
 pub(crate) fn runs_text(runs: u64) -> String {
-    if runs <= MOST_TO_MAKE {
-        return format!("about {runs} runs per side would be needed");
-    }
-    let unit = 10_f64.powf((runs as f64).log10().floor() - 1.0);
+    let unit = match runs <= MOST_TO_MAKE {
+        true => 1.0,
+        false => 10_f64.powf((runs as f64).log10().floor() - 1.0),
+    };
     let about = unit::count((runs as f64 / unit).round() * unit);
-    format!("too close to the threshold: about {about} runs per side would be needed")
+    format!("about {about} runs per side would be needed")
 }
 
 impl ComparisonSummary {

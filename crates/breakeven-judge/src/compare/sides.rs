@@ -80,7 +80,7 @@ impl<'p> Measured<'p> {
     }
 
     /// True if the number of items per call is known.
-    fn tells_items(&self) -> bool {
+    fn records_items(&self) -> bool {
         let items = |operation: &Operation| operation.items.is_some_and(|items| items > 0);
         self.parts().all(|(_, operation)| items(operation))
     }
@@ -145,8 +145,8 @@ impl Pair<'_> {
     }
 
     /// True if throughput can count items: all profiles have them.
-    pub(super) fn tells_items(&self) -> bool {
-        self.sides().all(Measured::tells_items)
+    pub(super) fn records_items(&self) -> bool {
+        self.sides().all(Measured::records_items)
     }
 
     fn sides(&self) -> impl Iterator<Item = &Measured<'_>> {

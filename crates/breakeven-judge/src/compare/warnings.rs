@@ -345,7 +345,7 @@ fn of_operations(pairs: &[Pair<'_>], options: &Options) -> Vec<Warning> {
     warn(&is_unknown, &|operations| Warning::NoHistory { operations });
     let count = |each: &Both<'_, '_>, side| each.on(side).runs().count();
     let is_few = |each: &Both<'_, '_>, side| (1..FEWEST_RUNS).contains(&count(each, side));
-    let is_unknown = |each: &Both<'_, '_>| !history.tells(each.key);
+    let is_unknown = |each: &Both<'_, '_>| !history.knows(each.key);
     for sides in sides() {
         let is_meant = |each: &Both<'_, '_>| {
             let is_few = EACH_SIDE.map(|side| is_few(each, side));

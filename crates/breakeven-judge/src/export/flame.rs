@@ -102,7 +102,7 @@ mod tests {
             ..Profile::default()
         };
         let tree = tree(&profile).expect("there are times");
-        let told: Vec<_> = tree
+        let reported: Vec<_> = tree
             .nodes
             .iter()
             .map(|node| {
@@ -117,7 +117,7 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            told,
+            reported,
             [
                 ("a", None, 0, 10, 3),
                 ("c", Some(0), 1, 7, 5),

@@ -78,7 +78,7 @@ mod tests {
             ],
             ..Timeline::default()
         };
-        let told: Vec<_> = placed(&timeline)
+        let reported: Vec<_> = placed(&timeline)
             .into_iter()
             .map(|track| {
                 let calls = track.calls.iter().map(|call| (call.event, call.depth));
@@ -87,7 +87,7 @@ mod tests {
             .collect();
         let cpu = || "cpu".to_owned();
         assert_eq!(
-            told,
+            reported,
             [
                 (
                     "main".to_owned(),

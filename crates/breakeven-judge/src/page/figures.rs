@@ -4,6 +4,17 @@ use breakeven_profile::unit;
 
 use super::Text;
 
+/// A revision with a full hash abbreviated to ten digits, as `git log --abbrev=10` does; what is
+/// behind the hash, as in `-dirty`, and other names stay.
+pub fn revision(name: &str) -> String {
+    let rest = name.trim_start_matches(|digit: char| digit.is_ascii_hexdigit());
+    let hash = &name[..name.len() - rest.len()];
+    match hash.len() {
+        40.. => format!("{}{rest}", &hash[..10]),
+        _ => name.to_owned(),
+    }
+}
+
 /// What a figure is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
@@ -139,6 +150,16 @@ pub fn plural(count: u64, one: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_full_hash_is_abbreviated() {
+        let hash = "0123456789abcdef0123456789abcdef01234567";
+        assert_eq!(revision(hash), "0123456789");
+        assert_eq!(revision(&format!("{hash}-dirty")), "0123456789-dirty");
+        for other in ["4f2a91c", "v1.2-3-g0123456789ab", "Ä", ""] {
+            assert_eq!(revision(other), other);
+        }
+    }
 
     #[test]
     fn narrow_figures() {

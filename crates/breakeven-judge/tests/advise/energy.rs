@@ -90,7 +90,7 @@ fn a_device_that_is_as_fast_takes_less_energy() {
 }
 
 #[test]
-fn the_faster_device_is_told_by_its_time() {
+fn the_faster_device_is_reported_by_its_time() {
     let frugal = ("cuda:0", 60.0, 25.0);
     let profile = machine(vec![
         drawing("cpu", 4.0, &[CPU]),
@@ -140,7 +140,7 @@ fn what_cannot_be_compared_is_not_said() {
             run.energy = None;
         }
     });
-    // Calls of a program, whose sizes are not told.
+    // Calls of a program, whose sizes are not known.
     silent(&|profile| {
         *profile = recorded(std::mem::take(profile));
         for operation in &mut profile.operations {

@@ -108,7 +108,7 @@ fn another_size_measures_nothing() {
 }
 
 /// A program that sends small inputs to the one device and large ones to the
-/// other has told nothing about either.
+/// other has measured nothing of either.
 #[test]
 fn calls_of_a_program_without_sizes_are_not_compared() {
     let mut profile = both(20.0 * MS, 2.0 * MS);

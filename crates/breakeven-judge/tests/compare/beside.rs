@@ -112,9 +112,9 @@ fn memory_that_tripled_is_listed_and_has_budgets() {
     );
     let held = compared(&holding(1 << 20), &holding(3 << 20), &limits("4 MiB"));
     assert_eq!(gate(&held, Policy::default()).outcome, Outcome::Passed);
-    // Memory that nobody told is held by nothing, and does not pass for kept.
-    let untold = profile([operation("f", &noisy(MS, 0.01))]);
-    let idle = compared(&untold, &untold, &limits("4 MiB"));
+    // Memory that nobody recorded is held by nothing, and does not pass for kept.
+    let unreported = profile([operation("f", &noisy(MS, 0.01))]);
+    let idle = compared(&unreported, &unreported, &limits("4 MiB"));
     assert_eq!(gate(&idle, Policy::default()).outcome, Outcome::Mismatched);
 }
 
@@ -217,7 +217,7 @@ fn what_all_operations_have_in_common_is_said_first() {
 }
 
 #[test]
-fn fractions_of_a_nanosecond_are_told_apart() {
+fn fractions_of_a_nanosecond_are_distinguished() {
     let side = |ns: f64| {
         let mut operation = operation("f", &[1; 5]);
         for (run, part) in operation.runs.iter_mut().zip(super::FIVE) {

@@ -73,7 +73,7 @@ fn few_runs_are_inconclusive() {
 }
 
 #[test]
-fn what_other_counters_told_is_not_compared() {
+fn what_other_counters_reported_is_not_compared() {
     let both = &[("cpu", "rapl"), ("cuda:0", "driver")];
     let alone = &[("cuda:0", "driver")];
     let found = judged(
@@ -92,13 +92,13 @@ fn what_other_counters_told_is_not_compared() {
 }
 
 #[test]
-fn an_operation_without_energy_is_told_beside_one_that_has_it() {
-    let untold = operation("g", &[1_000_000; 5]);
+fn an_operation_without_energy_is_reported_beside_one_that_has_it() {
+    let unreported = operation("g", &[1_000_000; 5]);
     let before = profile([
         drawing("f", 0.02, 0.01, RAPL),
         drawing("g", 0.02, 0.01, RAPL),
     ]);
-    let after = profile([drawing("f", 0.02, 0.01, RAPL), untold]);
+    let after = profile([drawing("f", 0.02, 0.01, RAPL), unreported]);
     let found = compared(&before, &after, &judging(Metric::ENERGY));
     assert_eq!(found.operations[0].change_type, ChangeType::NoChange);
     let method = Method::NotTested(NotTested::NoValue);
@@ -112,19 +112,19 @@ fn no_energy_at_all_is_an_error_that_names_operation_and_side() {
         let options = judging(Metric::ENERGY);
         compare(&side(baseline), &side(current), &options).unwrap_err()
     };
-    let told = || drawing("f", 0.02, 0.01, RAPL);
-    let untold = || operation("f", &[1_000_000; 5]);
-    let error = refused(told(), untold());
+    let reported = || drawing("f", 0.02, 0.01, RAPL);
+    let unreported = || operation("f", &[1_000_000; 5]);
+    let error = refused(reported(), unreported());
     assert!(matches!(error, CompareError::NothingToJudge { .. }));
     assert_snapshot!(error, @"no operation has energy on both sides: f on cpu lacks it on the current side; judge another metric, or measure with it recorded (`breakeven profile` measures it where the machine has a counter)");
-    assert_snapshot!(refused(untold(), told()), @"no operation has energy on both sides: f on cpu lacks it in the baseline; judge another metric, or measure with it recorded (`breakeven profile` measures it where the machine has a counter)");
-    assert_snapshot!(refused(untold(), untold()), @"no operation has energy on both sides: f on cpu lacks it in the baseline and on the current side; judge another metric, or measure with it recorded (`breakeven profile` measures it where the machine has a counter)");
-    // A counter that stood still tells nothing.
-    assert_snapshot!(refused(told(), drawing("f", 0.0, 0.01, RAPL)), @"no operation has energy on both sides: f on cpu lacks it on the current side; judge another metric, or measure with it recorded (`breakeven profile` measures it where the machine has a counter)");
+    assert_snapshot!(refused(unreported(), reported()), @"no operation has energy on both sides: f on cpu lacks it in the baseline; judge another metric, or measure with it recorded (`breakeven profile` measures it where the machine has a counter)");
+    assert_snapshot!(refused(unreported(), unreported()), @"no operation has energy on both sides: f on cpu lacks it in the baseline and on the current side; judge another metric, or measure with it recorded (`breakeven profile` measures it where the machine has a counter)");
+    // A counter that stood still counts nothing.
+    assert_snapshot!(refused(reported(), drawing("f", 0.0, 0.01, RAPL)), @"no operation has energy on both sides: f on cpu lacks it on the current side; judge another metric, or measure with it recorded (`breakeven profile` measures it where the machine has a counter)");
 }
 
 #[test]
-fn a_history_of_energy_tells_its_noise() {
+fn a_history_of_energy_reports_its_noise() {
     let once = |joules| {
         let mut operation = drawing("f", joules, 0.01, RAPL);
         operation.runs.truncate(1);

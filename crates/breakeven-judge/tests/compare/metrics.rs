@@ -53,7 +53,7 @@ fn from_zero_is_a_regression() {
 }
 
 #[test]
-fn one_run_of_a_count_tells_nothing_of_its_noise() {
+fn one_run_of_a_count_reports_nothing_of_its_noise() {
     let found = memory(&[100], &[200], &Options::default());
     assert_eq!(found.judged.method, Method::NotTested(NotTested::FewRuns));
     let plain = Options {
@@ -82,7 +82,7 @@ fn a_count_with_noise_is_tested() {
 }
 
 #[test]
-fn memory_that_is_not_told() {
+fn memory_that_is_not_reported() {
     let known = holding(&[100; 2]);
     let unknown = operation("g", &[1_000_000; 2]);
     let mut half = holding(&[100; 2]);
@@ -101,13 +101,13 @@ fn memory_that_is_not_told() {
             Method::NotTested(NotTested::NoValue),
         ]
     );
-    // What neither side tells is not against it.
+    // What neither side reports is not against it.
     assert_eq!(found.get_summary().left_out_count, 1);
     assert_eq!(found.get_summary().inconclusive_count, 1);
 }
 
 #[test]
-fn an_operations_memory_stands_for_runs_that_tell_none() {
+fn an_operations_memory_stands_for_runs_that_report_none() {
     let with = |bytes| {
         let mut operation = operation("f", &[1_000_000; 2]);
         operation.memory_bytes = Some(bytes);
@@ -176,9 +176,9 @@ fn less_throughput_is_worse() {
     let more = judge(with(1e6, Some(10)), with(1.2e6, Some(15)));
     assert_eq!(more.change_type, ChangeType::Improvement);
     // Items against calls would be no comparison.
-    let half_told = judge(with(1e6, Some(10)), with(1e6, None));
-    assert_eq!(half_told.change_type, ChangeType::NoChange);
-    assert!((half_told.judged.baseline_value.unwrap() - 1000.0).abs() < 0.1);
+    let half_reported = judge(with(1e6, Some(10)), with(1e6, None));
+    assert_eq!(half_reported.change_type, ChangeType::NoChange);
+    assert!((half_reported.judged.baseline_value.unwrap() - 1000.0).abs() < 0.1);
     let nothing = judge(with(1e6, Some(0)), with(1e6, Some(10)));
     assert_eq!(nothing.change_type, ChangeType::NoChange);
 }

@@ -103,7 +103,7 @@ fn noise_is_that_inside_runs_and_that_between_them() {
     assert_eq!(
         Noise::of(&work),
         None,
-        "one run tells nothing of how runs differ"
+        "one run shows nothing of how runs differ"
     );
     work.runs.push(Run {
         samples_ns: vec![0.0],

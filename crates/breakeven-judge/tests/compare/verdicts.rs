@@ -152,7 +152,7 @@ fn new_and_removed() {
 }
 
 #[test]
-fn device_and_size_tell_operations_apart() {
+fn device_and_size_distinguish_operations() {
     let mut large = operation("f", &noisy(MS, 0.01));
     large.size = Some(2);
     let mut gpu = operation("f", &noisy(MS, 0.01));

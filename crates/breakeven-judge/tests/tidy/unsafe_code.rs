@@ -19,7 +19,7 @@ const ALLOWED: [(&str, &str); 34] = [
     ),
     (
         "crates/breakeven/src/exit.rs",
-        "what is saved or removed when the process ends, which only `atexit` tells",
+        "what is saved or removed when the process ends, which only `atexit` reports",
     ),
     (
         "crates/breakeven/src/execute/slots.rs",

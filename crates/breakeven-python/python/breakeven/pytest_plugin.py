@@ -204,8 +204,15 @@ class Session:
             ran = [each for each in baseline["operations"] if each["name"] in self._times]
             left = len(baseline["operations"]) - len(ran)
             if ran and left:
-                self._said.append(f"{left} test(s) of the baseline did not run and are skipped")
+                end = "are no longer in it" if self.accept else "are skipped"
+                self._said.append(f"{left} test(s) of the baseline did not run and {end}")
                 baseline["operations"] = ran
+            before = max((len(each.get("runs", ())) for each in baseline["operations"]), default=0)
+            if self.accept and self.runs < before:
+                self._said.append(
+                    f"warning: {self.baseline}: its {before} runs are replaced by {self.runs}: a "
+                    f"comparison with fewer runs finds fewer changes; --breakeven-runs {before}"
+                )
             self._comparison = compare(baseline, current, threshold=self.threshold)
             self._verdict = self._comparison.gate(allow_missing=True)
         if self.accept:

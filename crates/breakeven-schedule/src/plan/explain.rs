@@ -62,9 +62,11 @@ impl Decision {
         let ahead = || chosen.and_then(|chosen| self.ahead(chosen));
         let mut reasons = least.unwrap_or_else(|| Vec::from_iter(ahead()));
         reasons.extend(self.ceiling.map(|ceiling| {
-            format!(
-                "a perfect split could be {ceiling:.2} times as fast as the better device alone"
-            )
+            let times = match format!("{ceiling:.2}").as_str() {
+                "1.00" => "only".to_owned(),
+                times => format!("{times} times"),
+            };
+            format!("a perfect split could be {times} as fast as the better device alone")
         }));
         reasons.extend(self.transfers());
         reasons.extend(self.declined_gain.map(|gain| {
@@ -89,13 +91,25 @@ impl Decision {
         reasons
     }
 
-    /// Describes the share of transfers in the GPU's time, if it is large.
+    /// Describes the share of transfers in the GPU's time, if it is large, and what data that stays
+    /// on the device would change.
     fn transfers(&self) -> Option<String> {
         let [_, gpu, _] = &self.candidates;
         let moving = self.transfer_ns?;
-        let part = (moving / gpu.predicted_ns?).min(1.0);
+        let all = gpu.predicted_ns?;
+        let (part, without) = ((moving / all).min(1.0), (all - moving).max(0.0));
+        let chosen = self.chosen().filter(|chosen| *chosen != gpu);
+        let gain =
+            chosen.and_then(|chosen| Some((chosen.strategy, chosen.predicted_ns? / without)));
+        let kept = gain.filter(|(_, gain)| *gain > 1.0 && without > 0.0);
+        let kept = kept.map_or_else(String::new, |(strategy, gain)| {
+            format!(
+                "; if the data stayed on the GPU, it would take {}, {strategy} {gain:.1} times as long",
+                unit::time(without)
+            )
+        });
         let (moving, percent, strategy) = (unit::time(moving), unit::percent(part), gpu.strategy);
-        (part >= MUCH).then(|| format!("of {strategy}, {moving} ({percent}) are transfers"))
+        (part >= MUCH).then(|| format!("of {strategy}, {moving} ({percent}) are transfers{kept}"))
     }
 
     /// Describes the predicted time of the choice, and its lead over the next candidate.

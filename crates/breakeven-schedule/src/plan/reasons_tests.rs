@@ -83,3 +83,36 @@ fn many_tasks_that_are_hardly_parallel() {
     stage 7: a complexity of 100 is above 50: gpu-only
     ");
 }
+
+#[test]
+fn data_that_could_stay_on_the_gpu() {
+    let estimate = |each, moved| {
+        let cost = crate::plan::estimate(0.0, each, 0.0, 1);
+        Some(crate::plan::Cost {
+            transfer_ns: moved,
+            ..cost
+        })
+    };
+    let costs = |cpu, gpu, moved| crate::plan::OperationCosts {
+        cpu: estimate(cpu, 0.0),
+        gpus: vec![crate::plan::GpuCosts {
+            cost: estimate(gpu, moved),
+            ..crate::plan::GpuCosts::default()
+        }],
+        ..crate::plan::OperationCosts::default()
+    };
+    let moving = |cpu, gpu, moved| {
+        let machine = Machine::from_toml("cores = 1\n[[gpu]]").expect("a machine");
+        let workload = WorkloadProfile::from_task_count(1_000);
+        let heuristics = ProfilingHeuristics::default();
+        let decision =
+            crate::plan::decide(&workload, &machine, &heuristics, &costs(cpu, gpu, moved));
+        let reasons = decision.expect("a decision").reasons();
+        reasons
+            .into_iter()
+            .find(|reason| reason.contains("transfers"))
+    };
+    insta::assert_snapshot!(moving(1e3, 5e4, 4.98e4).unwrap_or_default(), @"of gpu-only, 49.8 ms (99.6 %) are transfers; if the data stayed on the GPU, it would take 200 µs, cpu-only 5.0 times as long");
+    insta::assert_snapshot!(moving(1e6, 1e4, 4e3).unwrap_or_default(), @"of gpu-only, 4.00 ms (40.0 %) are transfers");
+    assert_eq!(moving(1e5, 5e4, 1e3), None);
+}

@@ -305,3 +305,17 @@ fn a_gpu_that_is_new_beside_one_that_does_not_pay_is_tried_some_time() {
     let on_it = runs.iter().filter(|run| run.gpu_tasks > 900).count();
     assert!(on_it > 30, "{on_it}");
 }
+
+/// Four images of `pixel_entropy` on an H200 with 16 cores (`docs/performance.md`): 5.4 ms on
+/// the CPU, 2.6 ms on the GPU, half of which is the driver's copies on a core of the host.
+#[test]
+fn four_images_leave_the_cpu_within_ten_batches() {
+    let mut images = Scenario::new([1.0; 4], 16);
+    images.cpu_task_ns = 5.4e6;
+    images.gpus = vec![ScenarioGpu::h200_cuda(0.19e6, [1 << 20; 2])];
+    images.memory_per_task = 2 << 20;
+    let mut costs = Model::default();
+    let last = (0..10).map(|_| run(&images, &mut costs)).last();
+    let last = last.expect("ten batches");
+    assert!(last.makespan_ns < 1.1 * 2.6e6, "{last:#?}");
+}

@@ -1,5 +1,6 @@
 //! The kernels on inputs of their default sizes, whatever their output is made of.
 
+use std::any::TypeId;
 use std::error::Error;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 use breakeven::gpu::Gpu;
 use breakeven::kernels::{
     ArForecast, Connectivity, Conv2d, DendriticIntegration, DotProduct, ImageSegmentation,
-    LstmCell, MatrixMultiply, Nonlinearity, PixelEntropy, SOBEL_X, VectorAdd,
+    LstmCell, MatrixMultiply, Nonlinearity, PixelEntropy, SOBEL_X, TensorCoreMatmul, VectorAdd,
 };
 use breakeven::tune::{Tuned, TunedKernel, Tuner};
 use breakeven::{Operator, Tensor, View, Work};
@@ -24,6 +25,10 @@ pub(crate) trait Subject {
 
     /// The shapes of the inputs in words.
     fn text(&self) -> String;
+
+    /// The largest difference of the outputs on CPU and GPU, as a fraction of the largest value;
+    /// of labels the fraction that differ.
+    fn difference(&mut self, gpu: &Gpu) -> Outcome<f64>;
 
     /// One call of the CPU form.
     fn on_cpu(&mut self) -> Outcome<Duration>;
@@ -61,6 +66,29 @@ impl<O: Operator> Subject for Case<O> {
 
     fn text(&self) -> String {
         format!("inputs of {:?}", self.shapes())
+    }
+
+    fn difference(&mut self, gpu: &Gpu) -> Outcome<f64> {
+        self.on_cpu()?;
+        let found = gpu.run(&self.operator, &self.inputs)?;
+        let bits = |values: &[O::Out]| bytemuck::cast_slice::<_, u32>(values).to_vec();
+        let pairs = bits(found.host()?).into_iter().zip(bits(&self.out));
+        if TypeId::of::<O::Out>() != TypeId::of::<f32>() {
+            let all = self.out.len().max(1) as f64;
+            return Ok(pairs.filter(|(a, b)| a != b).count() as f64 / all);
+        }
+        let (difference, largest) =
+            pairs.fold((0.0_f32, 0.0_f32), |(difference, largest), (a, b)| {
+                let [a, b] = [a, b].map(f32::from_bits);
+                // Not a number is no small difference.
+                let off = if (a - b).is_nan() {
+                    f32::INFINITY
+                } else {
+                    (a - b).abs()
+                };
+                (difference.max(off), largest.max(b.abs()))
+            });
+        Ok(f64::from(difference) / f64::from(largest).max(f64::MIN_POSITIVE))
     }
 
     fn on_cpu(&mut self) -> Outcome<Duration> {
@@ -123,7 +151,9 @@ pub(crate) fn subject(kernel: &str, scale: usize) -> Outcome<Box<dyn Subject>> {
         "vector_add" | "dot_product" => sized(kernel, 1, 100_000 * scale),
         "vector_add_batch" => sized(kernel, 32 * scale, 100_000),
         "pixel_entropy" => sized(kernel, scale, 512),
-        "matrix_multiply" | "conv2d" | "image_segmentation" => sized(kernel, scale, 256),
+        "matrix_multiply" | "tensor_core_matmul" | "conv2d" | "image_segmentation" => {
+            sized(kernel, scale, 256)
+        }
         "lstm_cell_forward" => sized(kernel, 32 * scale, 128),
         "ar_forecast" => sized(kernel, scale, 1_000),
         _ => sized(kernel, scale, 8),
@@ -150,6 +180,7 @@ fn sized(kernel: &str, batch: usize, size: usize) -> Outcome<Box<dyn Subject>> {
         "vector_add" | "vector_add_batch" => case(VectorAdd, pair(&[batch, size])?),
         "dot_product" => case(DotProduct, pair(&[batch, size])?),
         "matrix_multiply" => product(batch, size),
+        "tensor_core_matmul" => case(TensorCoreMatmul, pair(&[batch, size, size])?),
         "conv2d" => {
             let filter = Tensor::new(&SOBEL_X, &[3, 3])?;
             case(Conv2d::new(filter, 1, 1)?, one(&[batch, size, size])?)

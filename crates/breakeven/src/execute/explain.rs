@@ -44,19 +44,18 @@ impl<T> Explanation<'_, T> {
 
     fn why(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let decision = &self.result.decision;
-        write!(f, "why: {}", decision.basis.name())?;
-        writeln!(
-            f,
-            "{}",
-            match decision.measures_all() {
-                true => "; every device began, and the measured rates decided the rest",
-                false => "",
-            }
-        )?;
-        for reason in decision.reasons() {
-            writeln!(f, "  {reason}")?;
+        let (basis, reasons) = (decision.basis.name(), decision.reasons());
+        match &reasons[..] {
+            _ if decision.measures_all() => writeln!(
+                f,
+                "why: {basis}; every device began, and the measured rates decided the rest"
+            )?,
+            [reason] => return writeln!(f, "why: {reason}"),
+            _ => writeln!(f, "why: {basis}")?,
         }
-        Ok(())
+        reasons
+            .iter()
+            .try_for_each(|reason| writeln!(f, "  {reason}"))
     }
 
     fn predictions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -76,10 +75,10 @@ impl<T> Explanation<'_, T> {
                 writeln!(f)?;
             }
         }
-        if let Some(ns) = decision.predicted_ns() {
+        if let Some(ns) = decision.predicted_ns().filter(|ns| *ns > 0.0) {
             let actual = self.result.execution_time.as_nanos() as f64;
-            let (change, actual) = (unit::change(actual / ns - 1.0), unit::time(actual));
-            writeln!(f, "  actual        {actual} ({change} of the prediction)")?;
+            let (times, actual) = (unit::count(actual / ns), unit::time(actual));
+            writeln!(f, "  actual        {actual} ({times} times the prediction)")?;
         }
         Ok(())
     }
@@ -95,7 +94,8 @@ impl<T> Explanation<'_, T> {
             _ => failed(f, "device", &result.errors)?,
         }
         if result.fallback.tasks > 0 {
-            let (tasks, part) = (result.fallback.tasks, unit::percent(result.fallback_part()));
+            let tasks = unit::count(result.fallback.tasks as f64);
+            let part = unit::percent(result.fallback_part());
             write!(f, "fallback: {tasks} tasks ({part}) went to the CPU")?;
             if let Some(delay) = result.fallback.delay {
                 let delay = unit::time(delay.as_nanos() as f64);
@@ -139,7 +139,7 @@ fn side(name: &str, share: &Share, pieces: &str) -> String {
         1 => pieces.trim_end_matches("es").trim_end_matches('s'),
         _ => pieces,
     };
-    let Share { tasks, spans, .. } = share;
+    let (tasks, spans) = (unit::count(share.tasks as f64), share.spans);
     format!("{name}: {tasks} tasks in {spans} {pieces}, busy for {busy}")
 }
 

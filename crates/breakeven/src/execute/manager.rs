@@ -93,7 +93,7 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
     pub fn with_gpu(mut self, gpu: Arc<G>) -> Self {
         static MADE: AtomicU64 = AtomicU64::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let nameless = format!("the GPU without a name, number {number}");
+        let nameless = format!("unnamed GPU {}", number + 1);
         self.gpus.push(gpu);
         self.slots.push(Arc::new(GpuSlot::new(nameless, None)));
         self

@@ -37,7 +37,7 @@ pub(crate) fn meter(counted: &Counted) -> EnergyMeter {
 pub(crate) fn counted(
     devices: &[String],
     hardware: &HardwareCapabilities,
-    cards_tell: bool,
+    cards_report: bool,
 ) -> Counted {
     let of = |device: &String| {
         if device == Device::CPU {
@@ -48,7 +48,7 @@ pub(crate) fn counted(
         if matches!(gpu.kind, GpuKind::Software | GpuKind::Integrated) {
             return Some(vec![EnergyDomain::Cpu]);
         }
-        let pci = gpu.pci.known().filter(|_| cards_tell)?.clone();
+        let pci = gpu.pci.known().filter(|_| cards_report)?.clone();
         Some(vec![EnergyDomain::Cpu, EnergyDomain::Gpu { pci }])
     };
     let each = devices.iter();
@@ -89,14 +89,14 @@ impl CallMeter {
         lot: u32,
         call: &mut dyn FnMut(u32) -> Result<f64, E>,
     ) -> Result<Option<Result<Energy, String>>, E> {
-        let told = |domain: &&EnergyDomain| matches!(self.idle.of(domain), Some(Ok(_)));
+        let reported = |domain: &&EnergyDomain| matches!(self.idle.of(domain), Some(Ok(_)));
         let mut domains: Vec<(&EnergyDomain, &str)> = Vec::new();
         for device in devices {
             let counted = self.counted.get(*device).map_or(&[][..], Vec::as_slice);
-            if !counted.last().is_some_and(|own| told(&own)) {
+            if !counted.last().is_some_and(|own| reported(&own)) {
                 return Ok(None);
             }
-            for domain in counted.iter().filter(told) {
+            for domain in counted.iter().filter(reported) {
                 let of = match domain {
                     EnergyDomain::Cpu => Device::CPU,
                     EnergyDomain::Gpu { .. } => device,
@@ -179,7 +179,7 @@ mod tests {
     }
 
     /// Makes calls of 20 ms, each of which runs `each`, and returns their energy.
-    fn told(root: &Path, mut each: impl FnMut()) -> Option<Result<Energy, String>> {
+    fn reported(root: &Path, mut each: impl FnMut()) -> Option<Result<Energy, String>> {
         let counted = Counted::from([(Device::CPU.to_owned(), vec![EnergyDomain::Cpu])]);
         let meter = CallMeter::with(EnergyMeter::of_files(root), &counted)?;
         let mut call = |calls: u32| {
@@ -188,27 +188,27 @@ mod tests {
             each();
             Ok::<_, Infallible>(0.0)
         };
-        let Ok(told) = meter.of(&[Device::CPU], 3, &mut call);
-        if let Some(Err(why)) = &told
+        let Ok(reported) = meter.of(&[Device::CPU], 3, &mut call);
+        if let Some(Err(why)) = &reported
             && why.contains(ZONE)
         {
             // A lost counter affects the operations that follow, too.
             let Ok(next) = meter.of(&[Device::CPU], 3, &mut call);
-            assert_eq!(next, told);
+            assert_eq!(next, reported);
         }
-        told
+        reported
     }
 
     #[test]
-    fn calls_share_what_the_counter_told_over_them_also_where_it_goes_round() {
+    fn calls_share_what_the_counter_reported_over_them_also_where_it_goes_round() {
         let root = tempfile::tempdir().expect("a folder");
         let mut spent = 999_000_000;
         processor(root.path(), spent);
-        let energy = told(root.path(), || {
+        let energy = reported(root.path(), || {
             spent = (spent + 600_000) % 1_000_000_000;
             processor(root.path(), spent);
         });
-        let energy = energy.expect("a counter").expect("it told");
+        let energy = energy.expect("a counter").expect("it counted");
         let per_call = energy.joules_per_call().expect("it moved");
         assert!((per_call - 0.2).abs() < 1e-9, "{energy:?}");
         assert!(energy.over_ns >= 2e8 && energy.calls >= 3, "{energy:?}");
@@ -223,16 +223,18 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_stands_still_or_goes_away_tells_why() {
+    fn a_counter_that_stands_still_or_goes_away_reports_why() {
         let root = tempfile::tempdir().expect("a folder");
         processor(root.path(), 5);
-        let stood = told(root.path(), || {}).expect("a counter").unwrap_err();
+        let stood = reported(root.path(), || {})
+            .expect("a counter")
+            .unwrap_err();
         assert!(
             stood.starts_with("the counters did not move in 0.2"),
             "{stood}"
         );
         let file = root.path().join(ZONE).join("energy_uj");
-        let gone = told(root.path(), || {
+        let gone = reported(root.path(), || {
             let _ = fs::remove_file(&file);
         });
         let gone = gone.expect("a counter").unwrap_err();
@@ -243,7 +245,7 @@ mod tests {
     fn where_nothing_counts_nobody_waits() {
         let root = tempfile::tempdir().expect("a folder");
         let start = Instant::now();
-        assert_eq!(told(root.path(), || {}), None);
+        assert_eq!(reported(root.path(), || {}), None);
         assert!(start.elapsed() < LEAST, "{:?}", start.elapsed());
     }
 }

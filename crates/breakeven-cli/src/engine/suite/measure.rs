@@ -60,12 +60,22 @@ type Phases = BTreeMap<String, Vec<f64>>;
 pub(crate) struct Problem {
     operator: Made,
     inputs: Vec<Tensor<'static>>,
+    /// The operator in f32 that this one approximates.
+    exact: Option<Made>,
 }
 
 impl Problem {
     /// Fails if the operator does not accept the inputs.
-    pub(super) fn new(operator: Made, inputs: Vec<Tensor<'static>>) -> Result<Self, Error> {
-        let problem = Self { operator, inputs };
+    pub(super) fn new(
+        operator: Made,
+        inputs: Vec<Tensor<'static>>,
+        exact: Option<Made>,
+    ) -> Result<Self, Error> {
+        let problem = Self {
+            operator,
+            inputs,
+            exact,
+        };
         with_operator!(&problem.operator, operator => operator.output_shape(&problem.shapes()))?;
         Ok(problem)
     }
@@ -143,11 +153,32 @@ impl Problem {
                     operator.cpu(&views, black_box(&mut out))?;
                     black_box(&out);
                 }
-                Ok(per_call(clock.ns_since(start), calls))
+                Ok::<_, Error>(per_call(clock.ns_since(start), calls))
             };
             let energy = energy.map(|meter| (meter, Device::CPU));
-            measured(iterations, energy, filled, report, &mut call, &mut |_| Ok(()))
+            let unknown = measured(iterations, energy, filled, report, &mut call, &mut |_| Ok(()))?;
+            self.add_error(bytemuck::cast_slice(&out), filled)?;
+            Ok(unknown)
         })
+    }
+
+    /// Adds the largest error of the output, as a fraction of the largest exact value, if the
+    /// operator rounds its inputs.
+    fn add_error(&self, found: &[f32], filled: &mut Operation) -> Result<(), Error> {
+        let Some(Made::Numbers(exact)) = &self.exact else {
+            return Ok(());
+        };
+        let exact = exact.on_cpu(&self.inputs)?;
+        let pairs = found.iter().zip(exact.host()?);
+        let (error, largest) =
+            pairs.fold((0.0_f32, 0.0_f32), |(error, largest), (found, exact)| {
+                (error.max((found - exact).abs()), largest.max(exact.abs()))
+            });
+        let error = f64::from(error) / f64::from(largest).max(f64::MIN_POSITIVE);
+        filled
+            .attributes
+            .insert("largest_error".to_owned(), error.into());
+        Ok(())
     }
 
     /// Adds a run of the GPU form, as [`measure_cpu`](Self::measure_cpu) does: complete calls
@@ -182,6 +213,12 @@ impl Problem {
                 self::phases(gpu, &**operator, &self.inputs, clock, phases)
             };
             let unknown = measured(iterations, energy, filled, report, &mut call, &mut each)?;
+            // The times stay valid even if one more call fails.
+            if self.exact.is_some()
+                && let Ok(found) = gpu.run(&**operator, &self.inputs).and_then(|found| found.into_vec())
+            {
+                let _ = self.add_error(bytemuck::cast_slice(&found), filled);
+            }
             let attributes = &mut filled.attributes;
             if let Some(first) = first {
                 let now = gpu.memory().get_stats().since(&first);

@@ -2,7 +2,7 @@
 
 use breakeven::kernels::{
     ArForecast, Connectivity, Conv2d, DendriticIntegration, DotProduct, ImageSegmentation,
-    LstmCell, MatrixMultiply, Nonlinearity, PixelEntropy, SOBEL_X, VectorAdd,
+    LstmCell, MatrixMultiply, Nonlinearity, PixelEntropy, SOBEL_X, TensorCoreMatmul, VectorAdd,
 };
 use breakeven::{Error, ErrorKind, Tensor};
 
@@ -53,6 +53,7 @@ const IMAGES: Row = Row {
     shared_values: |_| 0,
     scratch_bytes: |_| 0,
     operator: |_| Ok(Made::numbers(VectorAdd)),
+    exact: None,
     inputs: |shape| tensors([images(shape)], &shape.dims()),
 };
 
@@ -70,8 +71,17 @@ const VECTORS: Row = Row {
     ..IMAGES
 };
 
+const PRODUCTS: Row = Row {
+    sizes: [16, 1_024],
+    item: |Shape { columns: n, .. }| format!("({n}×{n} · {n}×{n})"),
+    values: |shape| shape.item().saturating_mul(3),
+    operator: |_| Ok(Made::numbers(MatrixMultiply)),
+    inputs: |shape| pair(shape, [3, 4]),
+    ..IMAGES
+};
+
 /// In the order of measuring and printing.
-pub(super) static ROWS: [Row; 10] = [
+pub(super) static ROWS: [Row; 11] = [
     Row {
         name: "vector_add",
         ..VECTORS
@@ -92,12 +102,15 @@ pub(super) static ROWS: [Row; 10] = [
     },
     Row {
         name: "matrix_multiply",
-        sizes: [16, 1_024],
-        item: |Shape { columns: n, .. }| format!("({n}×{n} · {n}×{n})"),
-        values: |shape| shape.item().saturating_mul(3),
-        operator: |_| Ok(Made::numbers(MatrixMultiply)),
-        inputs: |shape| pair(shape, [3, 4]),
-        ..IMAGES
+        ..PRODUCTS
+    },
+    Row {
+        name: "tensor_core_matmul",
+        // Both inputs in half precision and back.
+        scratch_bytes: |shape| (shape.elements().saturating_mul(2)).saturating_mul(6),
+        operator: |_| Ok(Made::numbers(TensorCoreMatmul)),
+        exact: Some(|| Made::numbers(MatrixMultiply)),
+        ..PRODUCTS
     },
     Row {
         name: "conv2d",

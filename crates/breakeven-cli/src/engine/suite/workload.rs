@@ -90,7 +90,8 @@ impl Workload {
 
     pub(crate) fn build(&self) -> Result<Problem, Error> {
         let inputs = self.row.fill(self.shape)?;
-        Problem::new((self.row.operator)(self.shape)?, inputs)
+        let exact = self.row.exact.map(|exact| exact());
+        Problem::new((self.row.operator)(self.shape)?, inputs, exact)
     }
 
     /// The operation that this workload's measurement on `device` fills.

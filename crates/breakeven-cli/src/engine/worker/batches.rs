@@ -76,7 +76,7 @@ impl<G> Gpu<G> {
 struct Executing<'b, 'w, 'o, E> {
     worker: &'w mut Worker<'o>,
     cell: &'b BatchCell,
-    /// The cost model is told of it even where there is no GPU to choose.
+    /// The cost model learns it even where there is no GPU to choose.
     is_lesson: bool,
     workload: BatchWorkload,
     operator: &'b Arc<dyn Operator<In = f32, Out = E>>,
@@ -112,7 +112,7 @@ impl Worker<'_> {
         Ok(Arc::clone(self.costs.insert(Arc::new(costs))))
     }
 
-    /// Writes what was learned, and tells whether it is there for others.
+    /// Writes what was learned, and returns whether it is there for others.
     fn keep(&mut self, costs: &Costs) -> Result<()> {
         if let Err(error) = costs.save() {
             let warning = format!("what was learned was not kept: {error}");

@@ -200,7 +200,7 @@ fn a_crowd_of_programs_has_a_bounded_number_of_series() {
 }
 
 #[test]
-fn gpus_without_an_address_are_told_apart() {
+fn gpus_without_an_address_are_distinguished() {
     let mut gpus = vec![gpu("a", "one"), gpu("b", "two")];
     for gpu in &mut gpus {
         gpu.load.pci = Fact::Unknown;

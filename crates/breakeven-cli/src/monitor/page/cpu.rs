@@ -11,7 +11,7 @@ use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
 
 use super::bar::{curve, height, rest_width, row};
-use super::{dim, figures, heading, hz, told, watts, with_limits};
+use super::{dim, figures, heading, hz, text_of, watts, with_limits};
 
 pub(super) fn lines(
     machine: &str,
@@ -36,10 +36,10 @@ pub(super) fn lines(
         ("clock", cpu.clock_hz().get().map(hz)),
     ]);
     lines.extend(with_limits(state, &cpu.limits, width));
-    let queue = told(&cpu.run_queue_per_core, |queue| {
+    let queue = text_of(&cpu.run_queue_per_core, |queue| {
         format!("{queue:.1} threads")
     });
-    let pressure = told(&cpu.pressure, |share_of| share(*share_of));
+    let pressure = text_of(&cpu.pressure, |share_of| share(*share_of));
     let waits = format!("waiting for a core: {queue} per core, {pressure} of the last 10 s");
     lines.push(Line::from(waits));
     // With two cores, the total says enough.
@@ -53,7 +53,7 @@ pub(super) fn lines(
 pub(super) fn memory(used: Fact<u64>, total: Fact<u64>, width: usize) -> Line<'static> {
     let share = used.get().zip(total.get().filter(|&total| total > 0));
     let share = share.map(|(used, total)| used as f64 / total as f64);
-    let bytes = |fact: Fact<u64>| told(&fact, |bytes| unit::bytes(*bytes));
+    let bytes = |fact: Fact<u64>| text_of(&fact, |bytes| unit::bytes(*bytes));
     let text = format!("{} of {}", bytes(used), bytes(total));
     row("memory", share, vec![Span::raw(text)], width)
 }

@@ -11,7 +11,7 @@ use ratatui::text::{Line, Span};
 
 use super::bar::{curve, rest_width, row};
 use super::cpu::memory;
-use super::{dim, figures, heading, hz, told, watts, with_limits};
+use super::{dim, figures, heading, hz, text_of, watts, with_limits};
 
 /// Most processes that are named; the rest is counted.
 const MOST_PROCESSES: usize = 8;
@@ -22,7 +22,7 @@ pub(super) fn lines(
     width: usize,
 ) -> Vec<Line<'static>> {
     let load = &gpu.load;
-    let name = told(&load.name, |name| clean(name));
+    let name = text_of(&load.name, |name| clean(name));
     let from = format!(
         "{name} ({}, {})",
         gpu.source.name(),
@@ -82,8 +82,8 @@ pub(super) fn lines(
         None => lines.push(Line::styled("processes: unknown", dim())),
         Some(processes) => {
             for process in processes.iter().take(MOST_PROCESSES) {
-                let name = told(&process.name, |name| clean(name));
-                let bytes = told(&process.memory_bytes, |bytes| unit::bytes(*bytes));
+                let name = text_of(&process.name, |name| clean(name));
+                let bytes = text_of(&process.memory_bytes, |bytes| unit::bytes(*bytes));
                 lines.push(Line::from(vec![
                     Span::styled(format!("{:>8} ", process.pid), dim()),
                     Span::raw(format!("{name}  {bytes}")),

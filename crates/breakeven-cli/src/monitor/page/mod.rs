@@ -221,7 +221,7 @@ fn heading(name: &str, text: String) -> Line<'static> {
 }
 
 /// A reading with its unit, or `unknown`.
-fn told<T>(fact: &Fact<T>, text: impl FnOnce(&T) -> String) -> String {
+fn text_of<T>(fact: &Fact<T>, text: impl FnOnce(&T) -> String) -> String {
     fact.known().map_or_else(|| "unknown".to_owned(), text)
 }
 

@@ -139,7 +139,10 @@ fn times(ns: f64, other: f64) -> String {
         true => (other / ns, "fast"),
         false => (ns / other, "slow"),
     };
-    format!("{} times as {fast}", unit::count(times))
+    match unit::count(times).as_str() {
+        "1" | "1.00" => format!("as {fast}"),
+        times => format!("{times} times as {fast}"),
+    }
 }
 
 pub(crate) use chain::{ChainPlan, write_chain};

@@ -40,12 +40,12 @@ fn child() {
         let batch = manager.operation(operation);
         batch.execute(&tasks, |task| Ok::<_, Infallible>(task + 1))
     };
-    for operation in ["told", "told", "other"] {
+    for operation in ["reported", "reported", "other"] {
         run(operation).unwrap();
     }
     let cancelled = CancelToken::new();
     cancelled.cancel();
-    let batch = manager.operation("told").cancel(&cancelled);
+    let batch = manager.operation("reported").cancel(&cancelled);
     let stopped = batch.execute(&tasks, |task| Ok::<_, Infallible>(task + 1));
     assert!(stopped.is_err(), "it was cancelled before it began");
     println!(

@@ -18,28 +18,28 @@ fn the_figures_are_those_of_the_manager() {
     let args = format!("{JSON} --attach {}", program.pid());
     let document = monitor(&args, folder.path()).run().quietly(0).json();
     assert!(document["cpu"]["cores"].is_array(), "{document:#}");
-    let [told] = &document["programs"].as_array().unwrap()[..] else {
+    let [reported] = &document["programs"].as_array().unwrap()[..] else {
         panic!("{document:#}");
     };
-    assert_eq!(told["stats"], program.stats);
-    assert_eq!(told["stats"]["batches"], 4);
-    assert_eq!(told["stats"]["quarantines"], 1);
-    assert_eq!(told["quarantines"], json!({ "Made-up GPU": 1 }));
-    assert_eq!(told["pid"], program.pid());
+    assert_eq!(reported["stats"], program.stats);
+    assert_eq!(reported["stats"]["batches"], 4);
+    assert_eq!(reported["stats"]["quarantines"], 1);
+    assert_eq!(reported["quarantines"], json!({ "Made-up GPU": 1 }));
+    assert_eq!(reported["pid"], program.pid());
     // Nothing ended between the two readings.
-    assert_eq!(told["batches_per_s"], 0.0);
-    let operations = told["operations"].as_array().unwrap();
+    assert_eq!(reported["batches_per_s"], 0.0);
+    let operations = reported["operations"].as_array().unwrap();
     let of = |name: &str, field: &str| -> Value {
         let mut all = operations.iter();
         let operation = all.find(|operation| operation["name"] == name);
-        operation.unwrap_or_else(|| panic!("no {name}: {told:#}"))[field].clone()
+        operation.unwrap_or_else(|| panic!("no {name}: {reported:#}"))[field].clone()
     };
     assert_eq!(
-        (of("told", "batches"), of("told", "incomplete")),
+        (of("reported", "batches"), of("reported", "incomplete")),
         (json!(3), json!(1))
     );
-    assert_eq!(of("told", "quarantines"), 1);
-    let latency = of("told", "latency");
+    assert_eq!(of("reported", "quarantines"), 1);
+    let latency = of("reported", "latency");
     assert_eq!(latency["batches"], 2, "those that were stopped have none");
     let p = |quantile: &str| latency[quantile].as_f64().unwrap();
     assert!(0.0 < p("p50_s") && p("p50_s") <= p("p95_s") && p("p95_s") <= p("p99_s"));
@@ -56,14 +56,17 @@ fn the_figures_are_those_of_the_manager() {
             .filter_map(|each| each["tasks"][device].as_u64());
         assert_eq!(Some(all.sum::<u64>()), tasks.as_u64(), "{device}");
     }
-    let decisions = told["decisions"].as_array().unwrap();
+    let decisions = reported["decisions"].as_array().unwrap();
     let texts: Vec<&str> = decisions
         .iter()
         .map(|each| each["text"].as_str().unwrap())
         .collect();
     assert_eq!(texts.len(), 4);
     let (stopped, other) = (texts[0], texts[1]);
-    assert!(stopped.starts_with("told: 1 000 tasks in "), "{stopped}");
+    assert!(
+        stopped.starts_with("reported: 1 000 tasks in "),
+        "{stopped}"
+    );
     assert!(
         stopped.contains(", ended after 0 tasks; why: asked, "),
         "{stopped}"

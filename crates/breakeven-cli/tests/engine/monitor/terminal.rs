@@ -220,7 +220,7 @@ fn it_shows_cpu_gpu_and_programs_is_resized_and_ends_with_q() {
 }
 
 #[test]
-fn it_ends_with_control_c_and_when_it_is_told_to() {
+fn it_ends_with_control_c_and_when_it_is_asked_to() {
     let Some(terminal) = Terminal::start(80, 24) else {
         return;
     };

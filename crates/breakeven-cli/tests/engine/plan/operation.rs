@@ -201,10 +201,18 @@ fn a_forgotten_operation_is_unknown() {
         "the measurements of \"blur\" are deleted\n"
     );
     assert_eq!(forget().stdout, "there are no measurements of \"blur\"\n");
-    let args = "--tasks 300 --operation blur --format json";
-    let plan = plan(directory.path(), args).run().quietly(0).json();
-    assert_eq!(plan["notes"][0], "nothing was measured of \"blur\" here");
-    assert!(plan["candidates"][0]["predicted_ns"].is_null(), "{plan:#}");
+}
+
+#[test]
+fn an_operation_that_was_not_measured_is_wrong_use() {
+    let directory = directory();
+    let refused = |operation: &str| {
+        let args = format!("--tasks 300 --operation {operation}");
+        plan(directory.path(), &args).run().refusal()
+    };
+    assert_snapshot!(refused("blurr"), @r#"error: nothing was measured of "blurr" here; nothing else was measured either"#);
+    known(directory.path());
+    assert_snapshot!(refused("blurr"), @r#"error: nothing was measured of "blurr" here; did you mean "blur"? there are blur"#);
 }
 
 #[test]
@@ -212,13 +220,7 @@ fn a_damaged_model_is_a_warning() {
     let directory = directory();
     fs::write(directory.path().join("costs.json"), "{").unwrap();
     let ended = plan(directory.path(), "--tasks 300 --operation blur").run();
-    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert_eq!(ended.code, Some(2), "{ended:#?}");
     assert!(ended.stderr.starts_with("warning: "), "{ended:#?}");
-    assert_eq!(ended.stderr.lines().count(), 1, "{ended:#?}");
-    assert!(
-        ended
-            .stdout
-            .contains("nothing was measured of \"blur\" here"),
-        "{ended:#?}"
-    );
+    assert_eq!(ended.stderr.lines().count(), 2, "{ended:#?}");
 }

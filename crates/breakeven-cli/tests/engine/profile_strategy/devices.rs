@@ -85,7 +85,7 @@ fn auto_leaves_a_software_gpu_alone_unless_it_is_asked_for() {
 }
 
 #[test]
-fn a_gpu_that_fails_half_way_falls_back_and_is_told_of() {
+fn a_gpu_that_fails_half_way_falls_back_and_is_reported() {
     let Some(layer) = Layer::new() else { return };
     let Some((directory, profile)) = on_software("gpu-only --kernel conv2d --tasks 8") else {
         return;

@@ -1,5 +1,5 @@
 //! `breakeven profile --strategy`: batches through the executor, and what a
-//! profile tells of them.
+//! profile records of them.
 
 use breakeven::kernels::NAMES;
 use std::fs;
@@ -101,11 +101,11 @@ fn a_gpu_that_is_not_there_falls_back_and_says_why() {
             operation["runs"][0]["warmup_ns"].as_array().unwrap().len(),
             1
         );
-        let told = &operation["executions"];
-        assert_eq!(told["strategy"], strategy);
-        assert_eq!(told["executions"], 6);
-        assert_eq!(told["gpu_tasks"], 0);
-        let fallbacks = told["fallbacks"].as_array().unwrap();
+        let reported = &operation["executions"];
+        assert_eq!(reported["strategy"], strategy);
+        assert_eq!(reported["executions"], 6);
+        assert_eq!(reported["gpu_tasks"], 0);
+        let fallbacks = reported["fallbacks"].as_array().unwrap();
         assert_eq!(fallbacks.len(), 1, "{fallbacks:?}");
         assert_eq!(fallbacks[0]["tasks"], tasks);
         assert_eq!(fallbacks[0]["executions"], 6);
@@ -114,7 +114,7 @@ fn a_gpu_that_is_not_there_falls_back_and_says_why() {
             error.starts_with("unavailable: there is no GPU here"),
             "{error}"
         );
-        assert_eq!(told["device_error"], error);
+        assert_eq!(reported["device_error"], error);
         let spans = profiled.only("vector_add:span");
         assert_eq!(spans["device"], "cpu");
         // What was learned of a GPU that is not there is nothing.
@@ -201,11 +201,11 @@ fn the_operator_comes_before_auto_and_not_before_a_strategy() {
             .env("BREAKEVEN_STRATEGY", order);
         profile.args("--format json").run()
     };
-    let told = |ended: Ended| ended.quietly(0).json()["operations"][0]["executions"].clone();
-    let by_operator = told(ordered("auto", "gpu-only"));
+    let reported = |ended: Ended| ended.quietly(0).json()["operations"][0]["executions"].clone();
+    let by_operator = reported(ordered("auto", "gpu-only"));
     assert_eq!(by_operator["decided_by"]["operator"], 6, "{by_operator:#}");
     assert_eq!(by_operator["fallbacks"][0]["tasks"], 600, "{by_operator:#}");
-    let asked = told(ordered("cpu-only", "gpu-only"));
+    let asked = reported(ordered("cpu-only", "gpu-only"));
     assert_eq!(asked["decided_by"]["asked"], 6, "{asked:#}");
     assert!(asked["fallbacks"].is_null(), "{asked:#}");
     let wrong = ordered("auto", "gpu").refusal();

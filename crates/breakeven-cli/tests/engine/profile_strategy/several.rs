@@ -26,10 +26,10 @@ fn on_both_with(args: &str, with: impl FnOnce(Breakeven) -> Breakeven) -> Option
 /// The batches of the last execution on each device that both GPUs had a part of.
 fn device_tasks(profiled: &Profiled) -> Vec<Value> {
     let operations = profiled.operations().into_iter();
-    let told = operations
+    let reported = operations
         .filter(|each| each["name"] == "conv2d")
         .map(|each| each["executions"]["device_tasks"].clone());
-    told.filter(|told| !told.is_null()).collect()
+    reported.filter(|reported| !reported.is_null()).collect()
 }
 
 fn tasks(of: &Value, device: &str) -> u64 {
@@ -41,16 +41,16 @@ fn a_gpus_only_batch_is_split_over_both() {
     let Some((_two, profiled)) = on_both("gpu-only") else {
         return;
     };
-    let told = device_tasks(&profiled);
-    assert!(!told.is_empty(), "{:#?}", profiled.ended);
-    for each in &told {
+    let reported = device_tasks(&profiled);
+    assert!(!reported.is_empty(), "{:#?}", profiled.ended);
+    for each in &reported {
         assert_eq!(BOTH.map(|id| tasks(each, id)).iter().sum::<u64>(), 64);
         assert_eq!(tasks(each, "cpu"), 0);
     }
-    let both = told
+    let both = reported
         .iter()
         .filter(|each| BOTH.iter().all(|id| tasks(each, id) > 0));
-    assert!(both.count() > 0, "{told:#?}");
+    assert!(both.count() > 0, "{reported:#?}");
     let operations = profiled.operations();
     let spans = (operations.iter()).filter(|each| each["name"] == "conv2d:span");
     let mut devices: Vec<&str> = spans.map(|each| each["device"].as_str().unwrap()).collect();
@@ -109,7 +109,7 @@ fn what_was_learned_of_each_is_planned_with() {
 }
 
 #[test]
-fn one_of_which_nothing_was_learned_is_told_of() {
+fn one_of_which_nothing_was_learned_is_reported() {
     let Some(two) = Two::new() else { return };
     let directory = directory();
     let with = |args: &str| {

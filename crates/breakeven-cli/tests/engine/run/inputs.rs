@@ -73,7 +73,7 @@ fn arguments_and_lists_are_inputs_too() {
 }
 
 #[test]
-fn placeholders_slots_and_devices_are_told() {
+fn placeholders_slots_and_devices_are_reported() {
     let cpu = "printf '%s|%s|%s|%s|%s|%s|%s|%s\\n' {} {.} {/} {//} {/.} {#} $BREAKEVEN_DEVICE \
         \"$BREAKEVEN_SLOT-{%}\"";
     let ended = run(cpu, ["--jobs", "1", "a/b.c", "d"]).run();

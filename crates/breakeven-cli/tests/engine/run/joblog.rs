@@ -33,9 +33,9 @@ fn a_line_for_each_job() {
         .collect();
     assert_eq!(logged(&log), [1, 2, 3, 4]);
     let third = &columns[3];
-    let told = |index: usize| third[index].as_str();
+    let reported = |index: usize| third[index].as_str();
     assert_eq!(
-        [1, 4, 5, 6, 7, 8].map(told),
+        [1, 4, 5, 6, 7, 8].map(reported),
         [":", "0", "0", "1", "0", "test 3 != 3 -o -e good && echo 3"]
     );
     assert_eq!(columns[4][5], "2");

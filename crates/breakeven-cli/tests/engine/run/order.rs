@@ -46,7 +46,7 @@ fn keep_order_is_the_order_of_inputs() {
 }
 
 #[test]
-fn a_failed_job_is_told_and_the_others_run() {
+fn a_failed_job_is_reported_and_the_others_run() {
     let ended = run("test {} -ne 2 && echo {}", ["--jobs", "1", "1", "2", "3"]).run();
     assert_eq!(ended.code, Some(1), "{ended:#?}");
     assert_eq!(ended.stdout, "1\n3\n");

@@ -56,7 +56,7 @@ fn a_thousand_clients_at_once_do_not_make_it_grow() {
     let mut rounds = Vec::new();
     for _ in 0..3 {
         let clients: Vec<_> = (0..CLIENTS).map(|n| client(&server, n)).collect();
-        // What it tells of itself may be an interval of 100 ms old, of before they came.
+        // What it reports of itself may be an interval of 100 ms old, of before they came.
         std::thread::sleep(Duration::from_millis(300));
         // It answers while they are there.
         rounds.push(memory());

@@ -85,7 +85,7 @@ def _listed(tasks: Any) -> Any:
     """Tasks with a length and slices."""
     if hasattr(tasks, "iloc") or (isinstance(tasks, (dict, str, bytes))):
         kind = type(tasks).__name__
-        raise TypeError(f"tasks: a {kind} is not a list of tasks; give a list or an array")
+        raise TypeError(f"tasks: {kind} is not a list of tasks; give a list or an array")
     if hasattr(tasks, "__getitem__") and hasattr(tasks, "__len__"):
         return tasks
     return list(tasks)

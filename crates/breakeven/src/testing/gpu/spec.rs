@@ -72,6 +72,19 @@ impl SimulatedSpec {
         }
     }
 
+    /// Creates an NVIDIA H200 by CUDA, from the table in `docs/performance.md`: a launch of 10 µs,
+    /// uploads at 8.0 GB/s and downloads at 3.2 GB/s, in one queue. A task moves `bytes` up and
+    /// down; the host's part in the copies costs no core here.
+    pub fn h200_cuda(task_time: Duration, [up, down]: [u64; 2]) -> Self {
+        let seconds = up as f64 / 8.0e9 + down as f64 / 3.2e9;
+        let bytes = up.saturating_add(down);
+        Self {
+            overlaps: false,
+            ..Self::new(Duration::from_micros(10), task_time)
+        }
+        .with_transfer(bytes as f64 / seconds, up, down)
+    }
+
     /// Sets transfers: `upload` and `download` bytes per task at `bytes_per_s`.
     #[must_use]
     pub fn with_transfer(self, bytes_per_s: f64, upload: u64, download: u64) -> Self {

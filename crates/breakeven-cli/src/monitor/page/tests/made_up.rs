@@ -71,7 +71,7 @@ pub(crate) fn reading(gpus: Vec<GpuReading>) -> Reading {
     }
 }
 
-/// A reading of a machine that tells nothing.
+/// A reading of a machine that reports nothing.
 pub(crate) fn nothing() -> Reading {
     Reading {
         at: Instant::now(),
