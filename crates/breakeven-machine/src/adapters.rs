@@ -61,7 +61,7 @@ pub(crate) fn enumerate(backend: Backend) -> Result<Enumerated, AbsentBackend> {
     Ok((instance, adapters, listed))
 }
 
-fn describe(backend: Backend, adapter: &wgpu::Adapter) -> GpuInfo {
+pub(crate) fn describe(backend: Backend, adapter: &wgpu::Adapter) -> GpuInfo {
     let info = adapter.get_info();
     let kind = kind(info.device_type, &info.name);
     GpuInfo {

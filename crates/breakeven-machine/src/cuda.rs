@@ -70,7 +70,7 @@ pub(crate) const SYMBOLS: &str = "\
     cuDeviceGetPCIBusId cuDeviceTotalMem_v2 cuDevicePrimaryCtxRetain cuCtxSetCurrent \
     cuGetErrorName cuGetErrorString cuModuleLoadData cuModuleGetFunction cuFuncSetAttribute \
     cuLaunchKernel cuMemAlloc_v2 cuMemAllocAsync cuMemAllocHost_v2 cuMemFree_v2 cuMemFreeAsync \
-    cuMemFreeHost cuMemcpyHtoDAsync_v2 cuMemcpyDtoHAsync_v2 cuStreamCreate cuStreamSynchronize cuStreamWaitEvent \
+    cuMemFreeHost cuMemcpyHtoDAsync_v2 cuMemcpyDtoHAsync_v2 cuMemcpyDtoDAsync_v2 cuStreamCreate cuStreamSynchronize cuStreamWaitEvent \
     cuEventCreate cuEventRecord cuEventSynchronize cuEventDestroy_v2";
 
 /// The opened library, which has every one of [`SYMBOLS`].

@@ -28,7 +28,7 @@ pub use capabilities::{
 pub use device_id::{Backend, DeviceId, ParseDeviceIdError};
 pub use gpu::{AbsentBackend, GpuInfo};
 #[cfg(feature = "gpu")]
-pub use listing::{Handle, open};
+pub use listing::{Handle, cuda_id, described, open};
 pub use load::{CpuUseBasis, SystemLoad};
 pub use nvml::GpuLoad;
 pub use pool::{has_pool, pool_threads};

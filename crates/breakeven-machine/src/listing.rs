@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::device_id::slug;
-use crate::error::DeviceError;
+use crate::error::{DeviceError, DeviceErrorKind};
 use crate::gpu::{AbsentBackend, GpuInfo, unavailable};
 use crate::probe::{Probe, ProbeError};
 use crate::{Backend, DeviceId, adapters, cuda};
@@ -146,6 +146,45 @@ pub fn open(id: &DeviceId) -> Result<(Handle, GpuInfo), DeviceError> {
             Ok((Handle::Wgpu { instance, adapter }, info))
         }
     }
+}
+
+/// The description of an adapter that a program has, with the id by which [`open`] finds it.
+///
+/// # Errors
+///
+/// [`DeviceError`] of the kind `Unsupported` for an adapter of OpenGL or WebGPU; `Unavailable` if
+/// the backend cannot list its devices.
+pub fn described(adapter: &wgpu::Adapter) -> Result<GpuInfo, DeviceError> {
+    let backend = match adapter.get_info().backend {
+        wgpu::Backend::Vulkan => Backend::Vulkan,
+        wgpu::Backend::Metal => Backend::Metal,
+        wgpu::Backend::Dx12 => Backend::Dx12,
+        other => {
+            let why = format!("{other} does not run the kernels; use Vulkan, Metal or DX12");
+            return Err(DeviceError::new(DeviceErrorKind::Unsupported, why));
+        }
+    };
+    let given = adapters::describe(backend, adapter);
+    let (_, _, listed) = adapters::enumerate(backend)?;
+    let mut devices = identify(listed).into_iter().map(|(gpu, _)| gpu);
+    let is_it = |gpu: &GpuInfo| gpu.name == given.name && gpu.pci == given.pci;
+    Ok(devices.find(is_it).unwrap_or(given))
+}
+
+/// The id of the device at that place in CUDA's list.
+///
+/// # Errors
+///
+/// [`DeviceError`] of the kind `Unavailable` if there is none, or CUDA cannot be used.
+pub fn cuda_id(ordinal: usize) -> Result<DeviceId, DeviceError> {
+    let (devices, missing) = cuda::list();
+    if let Some(missing) = missing {
+        return Err(missing.into());
+    }
+    let mut devices = identify(devices).into_iter();
+    let found = devices.find(|(_, place)| *place == ordinal);
+    let none = || unavailable(format!("CUDA has no device {ordinal}"));
+    found.map(|(gpu, _)| gpu.id).ok_or_else(none)
 }
 
 #[cfg(test)]

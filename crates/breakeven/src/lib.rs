@@ -44,8 +44,9 @@ pub mod testing;
 #[cfg(feature = "gpu")]
 pub mod gpu {
     pub use breakeven_gpu::gpu::{
-        Buffer, Call, Client, DEFAULT_TIMEOUT, DeviceForm, Flight, Gpu, KernelClock, Launch,
-        Memory, MemoryStats, OperatorExecutor, Output, Transfers, WgslOperator, cubecl, grid,
+        Buffer, Call, Client, DEFAULT_TIMEOUT, DeviceForm, DeviceMemory, Flight, Gpu, KernelClock,
+        Launch, Lent, Memory, MemoryStats, OperatorExecutor, Output, Transfers, WgslOperator,
+        cubecl, cudarc, grid, wgpu,
     };
 }
 

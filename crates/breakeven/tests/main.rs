@@ -1,6 +1,8 @@
 //! The integration tests of `breakeven`, in one binary.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[cfg(feature = "gpu")]
+mod adopt;
 mod caches;
 mod chains;
 mod chains_measured;

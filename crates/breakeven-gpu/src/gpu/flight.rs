@@ -9,9 +9,8 @@
 //! batch's; then it is used again.
 //!
 //! How far two batches overlap is up to the backend. CUDA has two streams for
-//! them. wgpu 29 holds a lock while it waits for the device that a further
-//! submission needs: the second batch is copied meanwhile, and its kernel starts
-//! once the first one's output is there.
+//! them. wgpu has one queue, on which the second batch's copies and kernel wait for
+//! the first one's kernel.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -27,7 +26,6 @@ use rand::RngExt;
 use super::faults::{Mark, OnDevice as _};
 use super::form::Output;
 use super::run::{Plan, parameter_bytes};
-use super::wait::until_ready;
 use super::{Buffer, Gpu, caught, with_client};
 use crate::device::TensorFuture;
 use crate::error::{DeviceError, DeviceErrorKind};
@@ -141,7 +139,8 @@ impl Gpu {
     }
 
     /// Sends and starts, and returns without waiting for the output, which the flight has. Blocks
-    /// no longer than copying the inputs takes, unless CubeCL's queue of 32 commands is full.
+    /// no longer than copying the inputs takes, and, for large ones or once CubeCL's queue has 32
+    /// commands, submitting what was started before.
     ///
     /// # Errors
     ///
@@ -269,10 +268,8 @@ fn land<E: Element, T>(
     };
     let outputs = outputs.into_iter();
     if to == Output::OnDevice {
-        with_client!(gpu, client => {
-            client.flush().on_device()?;
-            until_ready(client.sync(), patience)?;
-        });
+        with_client!(gpu, client => client.flush()).on_device()?;
+        gpu.settle(patience)?;
         let tensors = outputs.map(|(buffer, shape)| Tensor::on_device(gpu, buffer, &shape));
         return Ok(tensors.collect());
     }

@@ -14,6 +14,7 @@ use cubecl::stream_id::StreamId;
 use serde::Serialize;
 
 use super::faults::OnDevice as _;
+use super::transfer::Copies;
 use super::{Gpu, caught, never_fits, with_client};
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::locked;
@@ -221,6 +222,9 @@ impl Memory<'_> {
     /// in use stays.
     pub fn trim(&self) {
         let gpu = self.gpu;
+        if let Copies::Wgpu(staging) = &gpu.shared.copies {
+            staging.trim();
+        }
         let mut streams = vec![StreamId::current()];
         streams.extend(
             locked(&gpu.ledger().reserved)

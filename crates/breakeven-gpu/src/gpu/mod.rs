@@ -24,6 +24,7 @@ use crate::plan::GpuSpec;
 use crate::tensor::Element;
 use crate::tune::{Configuration, Tuned};
 
+mod adopt;
 mod buffer;
 mod executor;
 mod faults;
@@ -32,22 +33,30 @@ mod form;
 mod memory;
 mod open;
 mod run;
+mod staging;
 mod timing;
 mod transfer;
 mod tuning;
 mod wait;
 mod wgsl;
 
+pub use adopt::{DeviceMemory, Lent};
 pub use buffer::Buffer;
 /// The library that kernels are written in, in the version that this crate uses.
 pub use cubecl;
+/// CUDA's driver, in the version that this crate uses.
+pub use cudarc;
 pub use executor::OperatorExecutor;
 pub use flight::Flight;
 pub use form::{DeviceForm, Launch, Output};
 pub use memory::{Memory, MemoryStats};
 pub use run::Call;
 pub use timing::KernelClock;
+/// The library of Vulkan, Metal and DX12, in the version that this crate uses.
+pub use wgpu;
 pub use wgsl::WgslOperator;
+
+use transfer::Copies;
 
 /// How long a device may take to answer before it counts as hung.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -65,8 +74,7 @@ struct Shared {
     info: GpuInfo,
     spec: GpuSpec,
     client: Client,
-    /// CUDA's driver for copies; none if the device is not CUDA's.
-    copies: Option<transfer::CudaCopies>,
+    copies: Copies,
     faults: faults::Faults,
     lanes: flight::Lanes,
     ledger: Arc<memory::Ledger>,
@@ -136,8 +144,12 @@ impl Gpu {
     pub fn open(id: &DeviceId) -> Result<Self, DeviceError> {
         let faults = faults::Faults::default();
         let (client, copies, info) = caught(|| open::client(id, &faults))?;
+        Ok(Self::of(client, copies, info, faults))
+    }
+
+    fn of(client: Client, copies: Copies, info: GpuInfo, faults: faults::Faults) -> Self {
         let shared = Shared {
-            id: id.clone(),
+            id: info.id.clone(),
             spec: gpu_spec(&info, None),
             info,
             client,
@@ -151,10 +163,10 @@ impl Gpu {
             uploaded: AtomicU64::new(0),
             downloaded: AtomicU64::new(0),
         };
-        Ok(Self {
+        Self {
             shared: Arc::new(shared),
             timeout: DEFAULT_TIMEOUT,
-        })
+        }
     }
 
     /// Its id.
@@ -256,17 +268,22 @@ impl Gpu {
         }
     }
 
+    /// Fails if there is no room for a buffer of so many bytes.
+    fn check_room(&self, bytes: u64) -> Result<(), DeviceError> {
+        self.check_fits(&[bytes])?;
+        self.check_limit(bytes)
+    }
+
     /// Copies bytes into a new buffer on the device, and waits until they are there.
     ///
     /// # Errors
     ///
     /// [`DeviceErrorKind::NeverFits`] before anything is allocated; errors that the device reports.
     pub fn upload(&self, bytes: &[u8]) -> Result<Buffer, DeviceError> {
-        self.check_fits(&[bytes.len() as u64])?;
-        self.check_limit(bytes.len() as u64)?;
+        self.check_room(bytes.len() as u64)?;
         self.guarded(|| {
             let buffer = self.send(bytes)?;
-            with_client!(self, client => self.wait(client.sync()))?;
+            self.settle(self.patiently())?;
             Ok(buffer)
         })
     }
@@ -295,7 +312,7 @@ impl Gpu {
     ///
     /// Whatever went wrong on the device since the last wait.
     pub fn synchronize(&self) -> Result<(), DeviceError> {
-        self.guarded(|| with_client!(self, client => self.wait(client.sync())))
+        self.guarded(|| self.settle(self.patiently()))
     }
 
     /// Runs device calls: what the device reported meanwhile, or a panic in its

@@ -4,9 +4,10 @@ use cubecl::cuda::{CudaDevice, CudaRuntime};
 use cubecl::prelude::Runtime;
 use cubecl::wgpu::{RuntimeOptions, WgpuDevice, WgpuRuntime, WgpuSetup, init_device};
 
-use super::Client;
 use super::faults::{self, Faults};
-use super::transfer::CudaCopies;
+use super::staging::Staging;
+use super::transfer::{Copies, CudaCopies};
+use super::{Client, Gpu};
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::hardware::{DeviceId, GpuInfo};
 use crate::hardware::{Handle, open};
@@ -15,13 +16,14 @@ use crate::hardware::{Handle, open};
 pub(super) fn client(
     id: &DeviceId,
     faults: &Faults,
-) -> Result<(Client, Option<CudaCopies>, GpuInfo), DeviceError> {
+) -> Result<(Client, Copies, GpuInfo), DeviceError> {
     let (handle, info) = open(id)?;
     let (client, copies) = match handle {
-        Handle::Wgpu { instance, adapter } => (open_wgpu(instance, adapter, faults)?, None),
+        Handle::Wgpu { instance, adapter } => open_wgpu(instance, adapter, faults)?,
         Handle::Cuda { ordinal } => {
             let client = CudaRuntime::client(&CudaDevice::new(ordinal));
-            (Client::Cuda(client), Some(CudaCopies::open(ordinal)?))
+            let copies = CudaCopies::open(client.clone(), ordinal)?;
+            (Client::Cuda(client), Copies::Cuda(copies))
         }
     };
     Ok((client, copies, info))
@@ -33,18 +35,8 @@ fn open_wgpu(
     instance: wgpu::Instance,
     adapter: wgpu::Adapter,
     faults: &Faults,
-) -> Result<Client, DeviceError> {
-    let descriptor = wgpu::DeviceDescriptor {
-        label: Some("breakeven"),
-        required_features: adapter
-            .features()
-            .difference(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS)
-            .difference(wgpu::Features::all_experimental_mask()),
-        required_limits: adapter.limits(),
-        // CubeCL pools its buffers itself.
-        memory_hints: wgpu::MemoryHints::MemoryUsage,
-        ..Default::default()
-    };
+) -> Result<(Client, Copies), DeviceError> {
+    let descriptor = Gpu::wgpu_descriptor(&adapter);
     let (device, queue) =
         cubecl::future::block_on(adapter.request_device(&descriptor)).map_err(|error| {
             let text = error.to_string();
@@ -54,7 +46,19 @@ fn open_wgpu(
             };
             DeviceError::new(kind, text)
         })?;
+    Ok(adopt(instance, adapter, device, queue, faults))
+}
+
+/// Creates a client on a wgpu device, which reports its errors to `faults` from now on.
+pub(super) fn adopt(
+    instance: wgpu::Instance,
+    adapter: wgpu::Adapter,
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    faults: &Faults,
+) -> (Client, Copies) {
     faults.watch(&device);
+    let ours = (device.clone(), queue.clone());
     let backend = adapter.get_info().backend;
     let setup = WgpuSetup {
         instance,
@@ -64,5 +68,7 @@ fn open_wgpu(
         backend,
     };
     let device: WgpuDevice = init_device(setup, RuntimeOptions::default());
-    Ok(Client::Wgpu(WgpuRuntime::client(&device)))
+    let client = WgpuRuntime::client(&device);
+    let staging = Staging::new(client.clone(), ours.0, ours.1);
+    (Client::Wgpu(client), Copies::Wgpu(staging))
 }

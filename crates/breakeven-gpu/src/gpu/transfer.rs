@@ -1,23 +1,26 @@
 //! Bytes on their way between the host's memory and a device's.
 //!
 //! CubeCL copies each upload twice, each time into memory that is new to the process, and each
-//! download through pinned memory, which each stream first has to allocate by the 32 MiB. If CUDA's
-//! driver can be called, it copies to and from the caller's memory directly (docs/performance.md
-//! has the gain).
+//! download through pinned memory, which each stream first has to allocate by the 32 MiB. So large
+//! copies go around it: CUDA's driver copies to and from the caller's memory directly, wgpu's queue
+//! by way of blocks that stay ([`Staging`]).
 
 use std::mem::MaybeUninit;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use cubecl::client::ComputeClient;
+use cubecl::cuda::CudaRuntime;
 use cudarc::driver::DriverError;
-use cudarc::driver::result::{ctx, device, memcpy_dtoh_async, memcpy_htod_async, primary_ctx};
-use cudarc::driver::result::{init, stream};
+use cudarc::driver::result::{ctx, device, init, primary_ctx, stream};
+use cudarc::driver::result::{memcpy_dtod_async, memcpy_dtoh_async, memcpy_htod_async};
 use cudarc::driver::sys::{CUcontext, CUdeviceptr, CUstream};
 
 use super::faults::{Failure, OnDevice as _, of_text};
+use super::staging::{BUSY, Staging};
 use super::wait::until_ready;
-use super::{Buffer, Client, Gpu, with_client};
+use super::{Buffer, Gpu, with_client};
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::large_pages::with_room;
 use crate::locked;
@@ -26,6 +29,16 @@ use crate::tensor::Element;
 /// CUDA's driver takes so much from any memory without waiting for the device; with less,
 /// CubeCL's two copies cost less than that wait.
 const DIRECT_FROM: usize = 64 << 10;
+
+/// From so many bytes on, a block and a submission of our own take less time than CubeCL's copies,
+/// on Mesa's driver (bench `transfers`): half as long for a MiB, a third longer for a quarter.
+const STAGED_FROM: usize = 512 << 10;
+
+/// How a device copies what CubeCL does not.
+pub(super) enum Copies {
+    Cuda(CudaCopies),
+    Wgpu(Staging),
+}
 
 /// Stands for an empty buffer: CubeCL's CUDA side cannot allocate one, and a shader must get as
 /// much as it may read at once.
@@ -41,19 +54,39 @@ impl Gpu {
         if bytes.is_empty() {
             return Ok(self.empty(0));
         }
-        if let (Client::Cuda(client), Some(copies)) = (self.client(), &self.shared.copies)
-            && bytes.len() >= DIRECT_FROM
-        {
-            let buffer = self.empty(bytes.len());
-            let place = client.get_resource(buffer.handle()).on_device()?;
-            // Whatever used this memory before has to be done.
-            self.wait(client.sync())?;
-            // SAFETY: the buffer has as many bytes, and lives until they are copied.
-            unsafe { copies.to_device(place.resource().ptr, bytes) }?;
-            return Ok(buffer);
+        match &self.shared.copies {
+            Copies::Cuda(copies) if bytes.len() >= DIRECT_FROM => {
+                let buffer = self.empty(bytes.len());
+                let place = copies.place(&buffer)?;
+                // Whatever used this memory before has to be done.
+                self.settle(self.patiently())?;
+                // SAFETY: the buffer has as many bytes, and lives until they are copied.
+                unsafe { copies.to_device(place, bytes) }?;
+                Ok(buffer)
+            }
+            Copies::Wgpu(staging)
+                if bytes.len() >= STAGED_FROM && bytes.len().is_multiple_of(4) =>
+            {
+                let buffer = self.empty(bytes.len());
+                staging.to_device(&buffer, bytes, BUSY)?;
+                Ok(buffer)
+            }
+            _ => {
+                let handle = with_client!(self, client => client.create_from_slice(bytes));
+                Ok(Buffer::new(handle, bytes.len(), self.ledger()))
+            }
         }
-        let handle = with_client!(self, client => client.create_from_slice(bytes));
-        Ok(Buffer::new(handle, bytes.len(), self.ledger()))
+    }
+
+    /// Waits for everything on the current stream. `patience` is that of [`until_ready`].
+    pub(super) fn settle(
+        &self,
+        mut patience: impl FnMut() -> Result<Duration, DeviceError>,
+    ) -> Result<(), DeviceError> {
+        match &self.shared.copies {
+            Copies::Cuda(copies) => until_ready(copies.client.sync(), patience),
+            Copies::Wgpu(staging) => staging.settle(&mut patience),
+        }
     }
 
     /// A buffer with anything in it, without checks.
@@ -73,31 +106,30 @@ impl Gpu {
     ) -> Result<(Vec<Vec<E>>, Instant), DeviceError> {
         // A read alone says nothing of a launch that failed before it.
         with_client!(self, client => client.flush()).on_device()?;
-        let filled: Vec<_> = buffers.iter().filter(|buffer| buffer.bytes() > 0).collect();
-        let (filled, done) = match (self.client(), &self.shared.copies) {
-            (Client::Cuda(client), Some(copies)) => {
-                let places = filled
-                    .iter()
-                    .map(|buffer| client.get_resource(buffer.handle()));
-                let places = places.collect::<Result<Vec<_>, _>>().on_device()?;
-                until_ready(client.sync(), patience)?;
+        let filled: Vec<_> = buffers
+            .iter()
+            .copied()
+            .filter(|buffer| buffer.bytes() > 0)
+            .collect();
+        let (filled, done) = match &self.shared.copies {
+            Copies::Cuda(copies) => {
+                let places = filled.iter().map(|buffer| copies.place(buffer));
+                let places = places.collect::<Result<Vec<_>, _>>()?;
+                self.settle(patience)?;
                 let done = Instant::now();
-                let copied = filled.iter().zip(&places).map(|(buffer, place)| {
+                let copied = filled.iter().zip(places).map(|(buffer, place)| {
                     // SAFETY: the buffer has as many bytes, and lives until they are copied.
-                    unsafe { copies.to_host(place.resource().ptr, buffer.bytes()) }
+                    unsafe { copies.to_host(place, buffer.bytes()) }
                 });
                 (copied.collect::<Result<Vec<_>, _>>()?, done)
             }
-            _ => with_client!(self, client => {
+            Copies::Wgpu(staging) => {
                 if is_timed {
-                    until_ready(client.sync(), &mut patience)?;
+                    staging.settle(&mut patience)?;
                 }
                 let done = Instant::now();
-                let handles = filled.iter().map(|buffer| buffer.handle()).collect();
-                let read = until_ready(client.read_async(handles), patience)?;
-                let read = read.iter().map(|bytes| bytemuck::pod_collect_to_vec(bytes));
-                (read.collect(), done)
-            }),
+                (staging.to_host(&filled, &mut patience)?, done)
+            }
         };
         let mut filled = filled.into_iter();
         let brought = buffers.iter().map(|buffer| match buffer.bytes() {
@@ -122,6 +154,7 @@ impl Gpu {
 
 /// Copies that CUDA's driver makes, each on a stream of ours that is waited for.
 pub(super) struct CudaCopies {
+    pub(super) client: ComputeClient<CudaRuntime>,
     /// The one that CubeCL has too; it lasts as long as the process.
     context: CUcontext,
     idle: Mutex<Vec<Stream>>,
@@ -136,15 +169,25 @@ unsafe impl Send for CudaCopies {}
 unsafe impl Sync for CudaCopies {}
 
 impl CudaCopies {
-    pub(super) fn open(ordinal: usize) -> Result<Self, DeviceError> {
+    pub(super) fn open(
+        client: ComputeClient<CudaRuntime>,
+        ordinal: usize,
+    ) -> Result<Self, DeviceError> {
         init().on_device()?;
         let device = device::get(i32::try_from(ordinal).unwrap_or(i32::MAX)).on_device()?;
         // SAFETY: the device was just found.
         let context = unsafe { primary_ctx::retain(device) }.on_device()?;
         Ok(Self {
+            client,
             context,
             idle: Mutex::default(),
         })
+    }
+
+    /// Where a buffer is, for as long as it lives.
+    pub(super) fn place(&self, buffer: &Buffer) -> Result<CUdeviceptr, DeviceError> {
+        let place = self.client.get_resource(buffer.handle()).on_device()?;
+        Ok(place.resource().ptr)
     }
 
     /// # Safety
@@ -177,6 +220,27 @@ impl CudaCopies {
         // SAFETY: as many were copied, and any bits are an element.
         unsafe { found.set_len(len) };
         Ok(found)
+    }
+
+    /// # Safety
+    ///
+    /// There are as many bytes at `from`, and room for them at `to`; nothing else uses either
+    /// meanwhile, but to read `from`.
+    pub(super) unsafe fn on_device(
+        &self,
+        to: CUdeviceptr,
+        from: CUdeviceptr,
+        bytes: usize,
+    ) -> Result<(), DeviceError> {
+        self.copy(|stream| {
+            // SAFETY: the caller vouches for both places.
+            unsafe { memcpy_dtod_async(to, from, bytes, stream) }
+        })
+    }
+
+    /// Returns true if that is the context that the copies are made in.
+    pub(super) fn is_in(&self, context: CUcontext) -> bool {
+        self.context == context
     }
 
     /// Starts a copy on a stream and waits for it.

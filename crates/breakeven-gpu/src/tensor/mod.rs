@@ -11,6 +11,8 @@ use crate::error::{DeviceError, Error};
 #[cfg(feature = "gpu")]
 use crate::large_pages::with_room;
 
+#[cfg(feature = "ndarray")]
+mod arrays;
 mod element;
 mod inputs;
 #[cfg(feature = "gpu")]
