@@ -99,13 +99,12 @@ impl<'a> Input<'a> {
             (columns.is_some(), "--columns", "table"),
             (count_ns.is_some(), "--unit", "collapsed"),
         ];
-        let is_idle = |&(given, _, format): &_| given && !self.formats.contains(format);
-        match given.into_iter().find(is_idle) {
-            Some((_, option, format)) => {
-                bail!("{option} is for files of the format {format}, and there is none")
+        for (is_given, option, format) in given {
+            if is_given && !self.formats.contains(format) {
+                bail!("{option} is for files of the format {format}, and there is none");
             }
-            None => Ok(()),
         }
+        Ok(())
     }
 
     pub(crate) fn read(&mut self, path: &Path) -> Result<Profile> {

@@ -61,11 +61,6 @@ impl Mended {
         self.0.borrow_mut().stopped.get_or_insert(reason);
     }
 
-    /// The file ends in the middle of a line, perhaps.
-    fn ends_at(&self, position: [usize; 2]) {
-        self.0.borrow_mut().open_end = Some(position);
-    }
-
     /// Adds what was mended to the notes; the reason if reading stopped before the end.
     pub(crate) fn into_notes(self, notes: &mut Notes) -> Option<FileError> {
         let All {
@@ -148,7 +143,7 @@ impl<R: Read> Read for Utf8<R> {
             let all = self.cut + read;
             if all == 0 {
                 if self.is_lines && self.position[1] > 1 {
-                    self.mended.ends_at(self.position);
+                    self.mended.0.borrow_mut().open_end = Some(self.position);
                 }
                 return Ok(0);
             }

@@ -161,14 +161,9 @@ impl Source {
         Ok(BufReader::with_capacity(64 * 1024, head.chain(self.rest)))
     }
 
-    /// All of it from the beginning as UTF-8.
+    /// All of it from the beginning as UTF-8, for formats of lines: one that was cut may be
+    /// another valid one.
     pub(crate) fn into_reader(self) -> Result<impl BufRead, FileError> {
-        self.into_utf8(false)
-    }
-
-    /// All of it from the beginning as UTF-8, for formats in which a line that was cut is another
-    /// valid one.
-    pub(crate) fn into_lines(self) -> Result<impl BufRead, FileError> {
         self.into_utf8(true)
     }
 
@@ -191,7 +186,7 @@ impl Source {
     pub(crate) fn into_text(self) -> Result<String, FileError> {
         let path = self.path.clone();
         let mut text = String::new();
-        let read = (self.into_reader()?.take(MOST_TEXT + 1)).read_to_string(&mut text);
+        let read = (self.into_utf8(false)?.take(MOST_TEXT + 1)).read_to_string(&mut text);
         read.map_err(|reason| FileError::io("cannot be read", &reason).at_path(&path))?;
         if text.len() as u64 > MOST_TEXT {
             let message = "a text of more than 256 MiB; cut it into several files";

@@ -51,7 +51,7 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
                     breakeven convert, else us or ms, or the rate of the samples, as in 99hz";
         return Err(wrong(FileErrorKind::Unit, message));
     };
-    let mut reader = source.into_lines()?;
+    let mut reader = source.into_reader()?;
     let mut folded = Folded::default();
     let mut frames = Frames::default();
     let mut line = Vec::new();

@@ -89,7 +89,7 @@ impl<'c> Table<'c> {
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(separator)
             .trim(csv::Trim::All)
-            .from_reader(source.into_lines()?);
+            .from_reader(source.into_reader()?);
         let head = reader.headers().map_err(|error| unreadable(&error))?;
         let mut places = HashMap::new();
         for column in self.named() {
@@ -112,7 +112,7 @@ impl<'c> Table<'c> {
 
     fn read_json(&mut self, source: Source, notes: &mut Notes) -> Result<(), FileError> {
         let mended = source.mended();
-        for (number, line) in (1..).zip(source.into_lines()?.lines()) {
+        for (number, line) in (1..).zip(source.into_reader()?.lines()) {
             let line = line.map_err(|reason| FileError::io("cannot be read", &reason))?;
             if !line.trim().is_empty() {
                 let read = self.read_object(&line, number, &mended);

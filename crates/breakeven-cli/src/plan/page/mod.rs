@@ -58,12 +58,6 @@ impl Plan {
         let mut reasons = self.decision.reasons();
         if self.machine.gpu().is_none() && self.decision.strategy != ExecutionStrategy::CpuOnly {
             reasons.push("there is no GPU: every task falls back to the CPU".to_owned());
-        } else if let ExecutionStrategy::Hybrid { .. } = self.decision.strategy
-            && let (tasks @ 1.., 0) | (0, tasks @ 1..) = self.tasks()
-        {
-            reasons.push(format!(
-                "of {tasks} tasks the smaller share is less than one"
-            ));
         }
         if let Some(otherwise) = &self.otherwise {
             reasons.push(format!("otherwise it would be {}", otherwise.strategy));

@@ -174,18 +174,6 @@ fn the_operator_cannot_order_a_gpu_that_is_not_there() {
 }
 
 #[test]
-fn a_share_of_less_than_a_task_is_said() {
-    let reasons = |order: &str| {
-        let (_directory, plan) = plan_for(V100, "--tasks 10 --format json");
-        let plan = plan.env("BREAKEVEN_STRATEGY", order).run().quietly(0);
-        plan.json()["reasoning"].to_string()
-    };
-    let said = "of 10 tasks the smaller share is less than one";
-    assert!(reasons("hybrid:99/1").contains(said));
-    assert!(!reasons("hybrid:50/50").contains(said));
-}
-
-#[test]
 fn auto_and_nothing_are_no_orders() {
     for order in ["", "auto", "AUTO"] {
         let (_directory, plan) = plan_for(V100, "--tasks 1000 --format json");

@@ -74,7 +74,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         }
     } else {
         let path = source.path().to_owned();
-        let table = Table::of(Box::new(source.into_lines()?), path, 0)?;
+        let table = Table::of(Box::new(source.into_reader()?), path, 0)?;
         notes.add(Note::OneOfSeveral {
             lacks: match table.is_of_calls() {
                 true => "what the GPUs did",
