@@ -14,7 +14,6 @@ use cubecl::stream_id::StreamId;
 use serde::Serialize;
 
 use super::faults::OnDevice as _;
-use super::transfer::Copies;
 use super::{Gpu, caught, never_fits, with_client};
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::locked;
@@ -222,9 +221,7 @@ impl Memory<'_> {
     /// in use stays.
     pub fn trim(&self) {
         let gpu = self.gpu;
-        if let Copies::Wgpu(staging) = &gpu.shared.copies {
-            staging.trim();
-        }
+        gpu.trim_blocks();
         let mut streams = vec![StreamId::current()];
         streams.extend(
             locked(&gpu.ledger().reserved)

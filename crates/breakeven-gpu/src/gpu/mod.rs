@@ -56,8 +56,6 @@ pub use timing::KernelClock;
 pub use wgpu;
 pub use wgsl::WgslOperator;
 
-use transfer::Copies;
-
 /// How long a device may take to answer before it counts as hung.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -74,7 +72,7 @@ struct Shared {
     info: GpuInfo,
     spec: GpuSpec,
     client: Client,
-    copies: Copies,
+    copies: transfer::Copies,
     faults: faults::Faults,
     lanes: flight::Lanes,
     ledger: Arc<memory::Ledger>,
@@ -147,7 +145,7 @@ impl Gpu {
         Ok(Self::of(client, copies, info, faults))
     }
 
-    fn of(client: Client, copies: Copies, info: GpuInfo, faults: faults::Faults) -> Self {
+    fn of(client: Client, copies: transfer::Copies, info: GpuInfo, faults: faults::Faults) -> Self {
         let shared = Shared {
             id: info.id.clone(),
             spec: gpu_spec(&info, None),

@@ -265,36 +265,3 @@ impl Staging {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::gpu::Gpu;
-    use crate::gpu::transfer::Copies;
-    use crate::hardware::{Backend, HardwareCapabilities};
-
-    #[test]
-    fn what_finds_no_block_arrives_as_well() {
-        let hardware = HardwareCapabilities::detect();
-        let wgpu = |gpu: &&crate::hardware::GpuInfo| gpu.backend != Backend::Cuda;
-        let Some(gpu) = hardware.gpus.iter().find(wgpu) else {
-            return;
-        };
-        let gpu = Gpu::open(&gpu.id).expect("it was found");
-        let Copies::Wgpu(staging) = &gpu.shared.copies else {
-            panic!("{gpu:?} is one of wgpu");
-        };
-        let numbers: Vec<u32> = (0..BLOCKS as u32 * BLOCK as u32).collect();
-        for busy in [Duration::ZERO, BUSY] {
-            let buffer = gpu.empty(4 * numbers.len());
-            let sent = staging.to_device(&buffer, bytemuck::cast_slice(&numbers), busy);
-            assert_eq!(sent, Ok(()));
-            assert!(
-                gpu.download::<u32>(&buffer) == Ok(numbers.clone()),
-                "{busy:?}"
-            );
-        }
-        gpu.memory().trim();
-        assert!(locked(&staging.up.0).is_empty() && locked(&staging.down.0).is_empty());
-    }
-}

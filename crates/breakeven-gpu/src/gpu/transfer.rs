@@ -139,6 +139,13 @@ impl Gpu {
         Ok((brought.collect::<Result<_, _>>()?, done))
     }
 
+    /// Gives back the blocks that large copies keep.
+    pub(super) fn trim_blocks(&self) {
+        if let Copies::Wgpu(staging) = &self.shared.copies {
+            staging.trim();
+        }
+    }
+
     /// What the device returned of a buffer, if it is all of it.
     fn received<E: Element>(&self, found: Vec<E>, of: &Buffer) -> Result<Vec<E>, DeviceError> {
         let (bytes, all) = (size_of_val(&found[..]), of.bytes());
@@ -266,5 +273,29 @@ impl CudaCopies {
 impl Failure for DriverError {
     fn of_device(self) -> DeviceError {
         of_text(&format!("{self:?}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hardware::HardwareCapabilities;
+
+    #[test]
+    fn what_finds_no_block_arrives_as_well() {
+        for gpu in HardwareCapabilities::detect().gpus {
+            let gpu = Gpu::open(&gpu.id).expect("it was found");
+            let Copies::Wgpu(staging) = &gpu.shared.copies else {
+                continue;
+            };
+            let numbers: Vec<u32> = (0..12 << 20).collect();
+            for busy in [Duration::ZERO, BUSY] {
+                let buffer = gpu.empty(4 * numbers.len());
+                let sent = staging.to_device(&buffer, bytemuck::cast_slice(&numbers), busy);
+                assert_eq!(sent, Ok(()));
+                assert!(gpu.download(&buffer).as_ref() == Ok(&numbers), "{busy:?}");
+                gpu.memory().trim();
+            }
+        }
     }
 }
