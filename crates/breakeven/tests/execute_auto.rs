@@ -32,7 +32,8 @@ fn last_of_ten() -> ExecutionResult<u64> {
         assert_eq!(result.outputs, [2, 3, 4, 5]);
         result
     };
-    (0..10).map(batch).last().expect("ten batches")
+    (0..9).map(batch).for_each(drop);
+    batch(9)
 }
 
 #[test]

@@ -275,7 +275,7 @@ fn land<E: Element, T>(
     }
     let outputs: Vec<_> = outputs.collect();
     let buffers: Vec<_> = outputs.iter().map(|(buffer, _)| buffer).collect();
-    let (found, computed) = gpu.bring(&buffers, sending.is_some(), patience)?;
+    let (found, computed) = gpu.bring(&buffers, patience)?;
     let tensors = found.into_iter().zip(&outputs);
     let tensors = tensors
         .map(|(found, (_, shape))| Ok(Tensor::new(found, shape)?))

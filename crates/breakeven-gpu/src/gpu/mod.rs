@@ -291,7 +291,7 @@ impl Gpu {
         if buffer.bytes() == 0 {
             return Ok(Vec::new());
         }
-        let found = self.guarded(|| self.bring(&[buffer], false, self.patiently()));
+        let found = self.guarded(|| self.bring(&[buffer], self.patiently()));
         Ok(found?.0.swap_remove(0))
     }
 

@@ -211,12 +211,6 @@ impl Staging {
         }
     }
 
-    /// Waits for all that was submitted, and what CubeCL's current stream had for the device.
-    pub(super) fn settle(&self, patience: &mut Patience<'_>) -> Result<(), DeviceError> {
-        self.client.flush().on_device()?;
-        self.wait(&self.queue.submit([]), patience)
-    }
-
     /// Gives the blocks back that no transfer uses.
     pub(super) fn trim(&self) {
         // Those of an upload come back by a look at the queue.

@@ -78,15 +78,13 @@ impl Gpu {
         }
     }
 
-    /// Waits for everything on the current stream. `patience` is that of [`until_ready`].
+    /// Waits for everything on the current stream. `patience` is that of [`until_ready`]: CubeCL's
+    /// thread waits, so that a driver whose wait never returns is given up.
     pub(super) fn settle(
         &self,
-        mut patience: impl FnMut() -> Result<Duration, DeviceError>,
+        patience: impl FnMut() -> Result<Duration, DeviceError>,
     ) -> Result<(), DeviceError> {
-        match &self.shared.copies {
-            Copies::Cuda(copies) => until_ready(copies.client.sync(), patience),
-            Copies::Wgpu(staging) => staging.settle(&mut patience),
-        }
+        with_client!(self, client => until_ready(client.sync(), patience))
     }
 
     /// A buffer with anything in it, without checks.
@@ -97,11 +95,10 @@ impl Gpu {
     }
 
     /// Waits for everything on the current stream, and copies the buffers to the host. Returns when
-    /// the device was done, if `is_timed`. `patience` is that of [`until_ready`].
+    /// the device was done. `patience` is that of [`until_ready`].
     pub(super) fn bring<E: Element>(
         &self,
         buffers: &[&Buffer],
-        is_timed: bool,
         mut patience: impl FnMut() -> Result<Duration, DeviceError>,
     ) -> Result<(Vec<Vec<E>>, Instant), DeviceError> {
         // A read alone says nothing of a launch that failed before it.
@@ -124,9 +121,7 @@ impl Gpu {
                 (copied.collect::<Result<Vec<_>, _>>()?, done)
             }
             Copies::Wgpu(staging) => {
-                if is_timed {
-                    staging.settle(&mut patience)?;
-                }
+                self.settle(&mut patience)?;
                 let done = Instant::now();
                 (staging.to_host(&filled, &mut patience)?, done)
             }
