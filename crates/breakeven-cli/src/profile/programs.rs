@@ -306,7 +306,7 @@ impl Program {
             let codes = std::mem::take(&mut self.exit_codes);
             self.operation
                 .attributes
-                .insert("exit_codes".to_owned(), codes.into());
+                .insert(Operation::EXIT_CODES.to_owned(), codes.into());
         }
     }
 }

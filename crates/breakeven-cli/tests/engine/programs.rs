@@ -51,7 +51,7 @@ fn a_program_has_ten_runs_with_what_each_used() {
     let measured = operation(&ended, &format!("sh -c '{script}'"));
     assert_eq!((times_ns(&measured).len(), log(&log_path).len()), (10, 11));
     assert_eq!(measured["device"], "cpu");
-    assert_eq!(measured["attributes"]["exit_codes"], json!([0; 10]));
+    assert_eq!(measured["attributes"]["exit_codes"], json!(vec![0; 10]));
     assert_eq!(measured["counters"]["user"]["unit"], "s");
     for run in measured["runs"].as_array().unwrap() {
         let counter = |name: &str| run["counters"][name].as_f64().unwrap();
@@ -93,7 +93,7 @@ fn a_run_that_fails_is_a_failure_and_no_time() {
         .quietly(0);
     let counted = operation(&ended, &fails);
     assert_eq!(times_ns(&counted).len(), 4);
-    assert_eq!(counted["attributes"]["exit_codes"], json!([3; 4]));
+    assert_eq!(counted["attributes"]["exit_codes"], json!(vec![3; 4]));
 
     let killed = [
         "--ignore-failure",
