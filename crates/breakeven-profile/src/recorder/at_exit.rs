@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::{env, process, thread};
 
-use super::export;
+use super::recorded;
 use crate::exit::at_exit;
 use crate::file;
 
@@ -26,7 +26,7 @@ pub(super) fn is_requested() -> bool {
 extern "C" fn write() {
     // The main thread has ended its recording; another can still measure what recording costs.
     let written = thread::Builder::new().spawn(|| {
-        let (profile, target) = (export::profile(), TARGET.get()?.as_deref()?);
+        let (profile, target) = (recorded(), TARGET.get()?.as_deref()?);
         if profile.operations.is_empty() {
             return None;
         }

@@ -108,6 +108,11 @@ fn clock() -> &'static Clock {
     CLOCK.get_or_init(Clock::new)
 }
 
+/// The recording so far, for the files that an export reads.
+fn recorded() -> crate::profile::Profile {
+    export::profile()
+}
+
 /// Calibrates the clock (up to 0.2 s), so that the first call of a process need not wait for it;
 /// does nothing while recording is off.
 pub fn prepare() {

@@ -39,7 +39,7 @@ fn tasks_that_cannot_be() {
     error: the following required arguments were not provided:
       --strategy <STRATEGY>
 
-    Usage: breakeven profile --strategy <STRATEGY> --tasks <N>
+    Usage: breakeven profile --strategy <STRATEGY> --tasks <N> [-- <CMD>...]
 
     For more information, try '--help'.
     "#);
