@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 use std::num::NonZeroU32;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -33,6 +33,11 @@ use crate::show::Report;
 /// What a run counts beside time, with the units; user and system time as hyperfine's files.
 const COUNTERS: [(&str, &str); 3] = [("user", "s"), ("system", "s"), ("page faults", "")];
 
+/// The folder of the run that is being measured.
+const RUN: &str = "run";
+
+const NO_FOLDER: &str = "there is no folder for what programs record";
+
 /// A measured program.
 struct Program {
     template: Template,
@@ -41,7 +46,7 @@ struct Program {
     exit_codes: Vec<Value>,
     /// Of each measured run, with what it recorded. They are read at the end: a larger process
     /// knows less of the memory of smaller ones.
-    folders: Vec<Option<TempDir>>,
+    folders: Vec<Option<PathBuf>>,
 }
 
 /// How programs run.
@@ -50,6 +55,8 @@ struct Way<'w> {
     prepare: Option<Template>,
     cleanup: Option<Template>,
     running: &'w Running,
+    /// Of folders with what runs recorded.
+    folder: &'w TempDir,
     limit: Limit,
 }
 
@@ -69,6 +76,11 @@ pub(super) fn run(
     let cleanup = other("--cleanup", of_programs.cleanup.as_ref())?;
     input(of_programs.input.as_deref())?;
     let limit = Limit::after(of_programs.time_limit.unwrap_or(Duration::MAX))?;
+    let folder = tempfile::tempdir().and_then(|folder| {
+        fs::create_dir(folder.path().join(RUN))?;
+        Ok(folder)
+    });
+    let folder = folder.context(NO_FOLDER)?;
     let mut session = Session::default();
     session.profile.created = Some(now());
     watched(of_programs.time_limit.map(|_| limit.end), |running| {
@@ -77,6 +89,7 @@ pub(super) fn run(
             prepare,
             cleanup,
             running,
+            folder: &folder,
             limit,
         };
         measure(args, &way, &mut programs)
@@ -180,12 +193,26 @@ fn measure(args: &ProfileArgs, way: &Way<'_>, programs: &mut [Program]) -> Resul
     Ok(())
 }
 
+impl Way<'_> {
+    /// The folder with what the last run recorded, if it did. Most programs do not record, so there
+    /// is no new folder for each of their runs: that would take longer than a short program.
+    fn recorded(&self) -> Result<Option<PathBuf>> {
+        let run = self.folder.path().join(RUN);
+        let is_used = fs::read_dir(&run).is_ok_and(|mut left| left.next().is_some());
+        let kept = || {
+            let kept = tempfile::tempdir_in(self.folder.path())?.keep();
+            fs::rename(&run, &kept)?;
+            fs::create_dir(&run)?;
+            Ok::<_, io::Error>(kept)
+        };
+        is_used.then(kept).transpose().context(NO_FOLDER)
+    }
+}
+
 impl Program {
     /// Runs it once; `number` is that of the run, none for a warm-up.
     fn run(&mut self, way: &Way<'_>, number: Option<usize>) -> Result<()> {
         let what = number.map_or_else(|| "a warm-up".to_owned(), |number| format!("run {number}"));
-        let folder =
-            tempfile::tempdir().context("there is no folder for what a program records")?;
         if let Some(prepare) = &way.prepare {
             let how = Process::run(prepare.command(Filling::default()), way.running).how;
             if !how.is_good() {
@@ -195,8 +222,9 @@ impl Program {
         }
         let mut command = self.template.command(Filling::default());
         command.stdin(input(way.args.input.as_deref())?);
-        command.env("BREAKEVEN_PROFILE", folder.path());
+        command.env("BREAKEVEN_PROFILE", way.folder.path().join(RUN));
         let ended = Process::run(command, way.running);
+        let folder = way.recorded()?;
         if let Some(cleanup) = &way.cleanup {
             // Even if the limit has ended the run: with this process's group, so that Ctrl-C ends it.
             let status = cleanup
@@ -243,7 +271,7 @@ impl Program {
     }
 
     /// Adds a run, with what it has left in its folder.
-    fn measured(&mut self, ended: &Ended, folder: TempDir) {
+    fn measured(&mut self, ended: &Ended, folder: Option<PathBuf>) {
         let (usage, ns) = (&ended.usage, ended.took.as_secs_f64() * 1e9);
         let (user, system) = (usage.user.as_secs_f64(), usage.system.as_secs_f64());
         let counted = COUNTERS.map(|(name, _)| name.to_owned());
@@ -259,8 +287,7 @@ impl Program {
         let memory = &mut self.operation.memory_bytes;
         *memory = (*memory).max(run.memory_bytes);
         self.operation.runs.push(run);
-        let is_used = fs::read_dir(folder.path()).is_ok_and(|mut left| left.next().is_some());
-        self.folders.push(is_used.then_some(folder));
+        self.folders.push(folder);
     }
 
     /// Reads what the runs left in their folders.
@@ -268,7 +295,7 @@ impl Program {
         let mut recorded = Vec::new();
         for (run, folder) in self.operation.runs.iter_mut().zip(self.folders.drain(..)) {
             let mut own = run.total_ns();
-            let left = folder.as_ref().map(|folder| fs::read_dir(folder.path()));
+            let left = folder.map(fs::read_dir);
             for left in left.into_iter().flatten().flatten().flatten() {
                 match file::read(&left.path()) {
                     Ok(profile) => {

@@ -340,7 +340,7 @@ fn results_are_compared_and_kept_in_a_history() {
         profile(args).env("SECONDS_OF_IT", seconds).run().quietly(0);
         path(file)
     };
-    let (old, new) = (measured("old.json", "0.02"), measured("new.json", "0.04"));
+    let (old, new) = (measured("old.json", "0.02"), measured("new.json", "0.25"));
     let gated = |old: &str, new: &str| breakeven(["compare", old, new, "--gate"]).run().code;
     assert_eq!((gated(&old, &new), gated(&new, &old)), (Some(1), Some(0)));
     let kept = ["history", "add", "--history", &path("h.db"), &new];

@@ -46,7 +46,7 @@ fn tasks_that_cannot_be() {
     assert_snapshot!(refused("--strategy auto --tasks 8 --scale 2"), @r#"
     error: the argument '--tasks <N>' cannot be used with '--scale <N>'
 
-    Usage: breakeven profile --strategy <STRATEGY> --tasks <N>
+    Usage: breakeven profile --strategy <STRATEGY> --tasks <N> [-- <CMD>...]
 
     For more information, try '--help'.
     "#);
