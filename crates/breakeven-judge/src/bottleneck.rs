@@ -162,7 +162,9 @@ impl Subject<'_> {
         let spike = summary.max / summary.mean;
         // An operation whose time is mostly that of operations inside it is slow because of them.
         let is_others = self.own_ns < (1.0 - MAIN_SHARE) * summary.total;
-        let slow = if is_others { f64::NAN } else { summary.mean };
+        // How long a program may take is its user's to say.
+        let is_slow = !is_others && !operation.is_process();
+        let slow = if is_slow { summary.mean } else { f64::NAN };
         type Kind<'s> = (FindingKind, f64, f64, &'s dyn Fn() -> Why);
         let kinds: [Kind<'_>; 3] = [
             (FindingKind::Slow, slow, limits.slow_ns, &|| self.why_slow()),

@@ -17,6 +17,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[doc(hidden)]
+pub mod exit;
 pub mod file;
 pub mod machine;
 pub mod profile;

@@ -32,7 +32,6 @@
 //! ```
 
 pub mod execute;
-mod exit;
 pub mod hardware;
 mod measure;
 pub mod monitor;

@@ -22,14 +22,27 @@ mod programs;
 
 /// When measuring ends, even if undecided.
 #[derive(Debug, Clone, Copy)]
-struct Limit {
-    end: Instant,
+pub(crate) struct Limit {
+    pub(crate) end: Instant,
     interrupted: &'static AtomicBool,
 }
 
 impl Limit {
-    fn is_reached(&self) -> bool {
-        self.interrupted.load(Ordering::SeqCst) || Instant::now() >= self.end
+    /// That time from now on, or Ctrl-C.
+    pub(crate) fn after(time: Duration) -> Result<Self> {
+        let interrupted = interruption()?;
+        // A year is effectively no limit.
+        let longest = Duration::from_secs(365 * 24 * 3600);
+        let end = Instant::now() + time.min(longest);
+        Ok(Self { end, interrupted })
+    }
+
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn is_reached(&self) -> bool {
+        self.is_interrupted() || Instant::now() >= self.end
     }
 }
 
@@ -37,12 +50,7 @@ impl Limit {
 type Time<'t> = &'t mut dyn FnMut(bool) -> Result<Option<f64>>;
 
 pub(crate) fn run(args: &AbArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
-    let interrupted = interruption()?;
-    let begun = Instant::now();
-    // A year is effectively no limit.
-    let longest = Duration::from_secs(365 * 24 * 3600);
-    let end = begun + args.time_limit.min(longest);
-    let limit = Limit { end, interrupted };
+    let limit = Limit::after(args.time_limit)?;
     let compared = match args.kernel.is_some() || !args.chain.is_empty() {
         true => kernel::timed(args, |name, time| compare(args, limit, name, 5, time)),
         #[cfg(unix)]
@@ -64,7 +72,7 @@ pub(crate) fn run(args: &AbArgs, out: &mut dyn Write, err: &mut dyn Write) -> Re
         }
         Err(error) => return Err(error),
     };
-    let was_interrupted = interrupted.load(Ordering::SeqCst);
+    let was_interrupted = limit.is_interrupted();
     if was_interrupted && compared.a_ns.is_empty() {
         return Err(Interrupted("interrupted before anything was measured").into());
     }

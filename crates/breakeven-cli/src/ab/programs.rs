@@ -1,17 +1,13 @@
 //! Starts, times and, at the time limit, ends the compared commands.
 
 use std::ffi::OsStr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 
 use anyhow::{Context, Result, bail};
 
 use super::{Limit, Time};
 use crate::ab::args::{AbArgs, CommandLine};
-use crate::engine::supervisor::on_interrupt;
 use crate::run::process::{How, Process};
-use crate::run::running::Running;
+use crate::run::running::{Running, watched};
 use crate::run::template::{Filling, Template};
 
 /// A command that failed.
@@ -38,32 +34,17 @@ pub(super) fn timed<R>(
         // Else the start of the shell would count as the time of one side.
         (a, b) = (a.with_shell(), b.with_shell());
     }
-    let (running, looks) = Running::new(None, Some(limit.end));
-    let running = Arc::new(running);
-    let ends = Arc::clone(&running);
-    on_interrupt(move || ends.end_all())?;
-    let is_over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let (watched, over) = (&running, || is_over.load(Ordering::SeqCst));
-        let watch = move || watched.watch(&looks, over);
-        let watching = thread::Builder::new().spawn_scoped(scope, watch);
-        watching.context("cannot start a thread that watches the commands")?;
-        let result = body(&mut |is_b| match is_b {
-            true => time(&args.b, &b, &running),
-            false => time(&args.a, &a, &running),
-        });
-        is_over.store(true, Ordering::SeqCst);
-        running.stop_watch();
-        result
+    watched(Some(limit.end), |running| {
+        body(&mut |is_b| match is_b {
+            true => time(&args.b, &b, running),
+            false => time(&args.a, &a, running),
+        })
     })
 }
 
 /// Time from its start to its end, ns. Its stdout is discarded, its stderr is not.
 fn time(line: &CommandLine, command: &Template, running: &Running) -> Result<Option<f64>> {
-    let ended = match Process::start(command.command(Filling::default()), running, false) {
-        Ok(process) => process.wait(running),
-        Err(ended) => *ended,
-    };
+    let ended = Process::run(command.command(Filling::default()), running);
     match ended.how {
         How::Exit(0) => Ok(Some(ended.took.as_secs_f64() * 1e9)),
         How::Unwanted | How::TimedOut => Ok(None),

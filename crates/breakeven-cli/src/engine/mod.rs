@@ -32,7 +32,7 @@ use crate::tune::TuneArgs;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Measure the kernels on the CPU and on every GPU
+    /// Measure a program, or the kernels on the CPU and on every GPU
     Profile(ProfileArgs),
     /// Measure a kernel at many sizes, and find the size from which a GPU pays
     Sweep(SweepArgs),

@@ -1,7 +1,9 @@
 //! Arguments of `breakeven profile`.
 
+use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use breakeven::plan::{ExecutionStrategy, Objective};
 use clap::{Args, ValueEnum};
@@ -50,13 +52,15 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "N", default_value = "20", value_parser = one_or_more::<NonZeroU32>)]
     pub(crate) iterations: NonZeroU32,
 
-    /// Warm-up calls before measuring; the first one is reported separately
-    #[arg(long, value_name = "N", default_value = "3")]
-    pub(crate) warmup: u32,
+    /// Warm-up calls before measuring, of which the first one is reported separately; warm-up runs
+    /// of a program [default: 3 calls, 1 run]
+    #[arg(long, value_name = "N")]
+    pub(crate) warmup: Option<u32>,
 
     /// Runs, each in a fresh process; two or more also measure the differences between runs
-    #[arg(long, value_name = "N", default_value = "1", value_parser = one_or_more::<NonZeroU32>)]
-    pub(crate) runs: NonZeroU32,
+    /// [default: 1 of the kernels, 10 of a program]
+    #[arg(long, value_name = "N", value_parser = one_or_more::<NonZeroU32>)]
+    pub(crate) runs: Option<NonZeroU32>,
 
     /// Factor on the default work: a longer vector, a larger batch, more tasks
     #[arg(long, value_name = "N", default_value = "1", value_parser = one_or_more::<NonZeroUsize>)]
@@ -91,6 +95,57 @@ pub(crate) struct ProfileArgs {
     /// Time after which an unresponsive GPU counts as hung, whole seconds
     #[arg(long, value_name = "TIME", default_value = "120s", value_parser = crate::values::seconds)]
     pub(crate) device_timeout: NonZeroU32,
+
+    #[command(flatten)]
+    pub(crate) of_programs: ProgramArgs,
+}
+
+/// The options of the kernels, which no program has.
+const OF_KERNELS: [&str; 11] = [
+    "kernel",
+    "device",
+    "strategy",
+    "objective",
+    "prices",
+    "tasks",
+    "iterations",
+    "scale",
+    "record_load",
+    "energy",
+    "device_timeout",
+];
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Programs")]
+pub(crate) struct ProgramArgs {
+    /// Program to measure in place of the kernels, with its arguments: time, memory, and what it
+    /// records
+    #[arg(last = true, value_name = "CMD", group = "program", conflicts_with_all = OF_KERNELS)]
+    pub(crate) words: Vec<OsString>,
+
+    /// Command to measure, in quotes, as in `breakeven ab`; several run in turns, in random order
+    #[arg(long, value_name = "CMD", group = "program", conflicts_with_all = OF_KERNELS)]
+    pub(crate) cmd: Vec<OsString>,
+
+    /// Command to run before each run, which is not timed
+    #[arg(long, value_name = "CMD", requires = "program")]
+    pub(crate) prepare: Option<OsString>,
+
+    /// Command to run after each run, which is not timed
+    #[arg(long, value_name = "CMD", requires = "program")]
+    pub(crate) cleanup: Option<OsString>,
+
+    /// File that each run reads as its stdin [default: nothing]
+    #[arg(long, value_name = "FILE", requires = "program")]
+    pub(crate) input: Option<PathBuf>,
+
+    /// Count runs with another exit code than 0 as any other; a signal stays a failure
+    #[arg(long, requires = "program")]
+    pub(crate) ignore_failure: bool,
+
+    /// Stop after this time, warm-ups included, as in 60s; a run that is not done is ended
+    #[arg(long, value_name = "T", requires = "program", value_parser = crate::values::time)]
+    pub(crate) time_limit: Option<Duration>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

@@ -1,6 +1,7 @@
-//! `breakeven profile`: measures the kernels.
+//! `breakeven profile`: measures the kernels, or a program.
 
 use std::io::Write;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
@@ -9,6 +10,7 @@ use breakeven::hardware::sensors::EnergyUnknown;
 use breakeven::hardware::{AbsentBackend, Backend, GpuKind};
 use breakeven::kernels::NAMES;
 use breakeven_judge::Limits;
+use breakeven_judge::page::clean;
 use breakeven_profile::profile::{Device, Operation};
 use breakeven_profile::{file, unit};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -25,12 +27,20 @@ use crate::show::{self, Absent, Report};
 
 pub(crate) mod args;
 mod batches;
+#[cfg(unix)]
+mod programs;
 
 pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     // Checks the arguments before anything is measured.
     let limits = crate::input::limits(args.budget.as_deref())?;
     if let Some(path) = &args.output {
         file::check_writable(path)?;
+    }
+    if !(args.of_programs.words.is_empty() && args.of_programs.cmd.is_empty()) {
+        #[cfg(unix)]
+        return programs::run(args, limits, out, err);
+        #[cfg(not(unix))]
+        bail!("programs are measured on Unix systems; the kernels are here");
     }
     let timeout_s = args.device_timeout.get();
     let machine = detect(timeout_s, "interrupted: nothing was measured yet")?;
@@ -77,30 +87,46 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         session.profile.environment.host = host();
     }
 
+    let of_suite = |session: Session| {
+        let peaks = &session.profile.evidence.peaks;
+        if !peaks.is_empty() {
+            // Without them an operator's first batch is decided by the rule; the profile has them
+            // too.
+            let _ = Costs::open_default().0.keep_peaks(peaks);
+        }
+        let remarks = batches::remarks(args, &kernels, hardware, &session);
+        let mut report = Report::of_the_suite(session.profile, limits);
+        report.absent = hardware.absent.iter().map(Absent::from).collect();
+        report.notes = session.notes;
+        report.remarks = remarks;
+        report
+    };
+    conclude(args, session, of_suite, out, err)
+}
+
+/// Writes the profile to the file, then prints it.
+fn conclude(
+    args: &ProfileArgs,
+    session: Session,
+    report: impl FnOnce(Session) -> Report,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<Ending> {
     // The file is written first: measurements must not wait for a blocked terminal, nor the tables
     // for a full disk.
     let written = session.keep(args.output.as_deref());
-    let peaks = &session.profile.evidence.peaks;
-    if !peaks.is_empty() {
-        // Without them an operator's first batch is decided by the rule; the profile has them too.
-        let _ = Costs::open_default().0.keep_peaks(peaks);
-    }
     for warning in &session.warnings {
         // The reader of stderr may be gone.
-        let _ = writeln!(err, "warning: {warning}");
+        let _ = writeln!(err, "warning: {}", clean(warning));
     }
-    let remarks = batches::remarks(args, &kernels, hardware, &session);
-    let absent = machine.hardware.absent.iter().map(Absent::from).collect();
-    let mut report = Report::of_the_suite(session.profile, limits);
-    report.absent = absent;
-    report.notes = session.notes;
-    report.remarks = remarks;
+    let was_interrupted = session.profile.interrupted;
+    let report = report(session);
     let printed = show::write(&report, args.format, out, err);
     let interrupted = written?;
     printed?;
-    match ended {
-        Ended::Interrupted => Err(interrupted.into()),
-        Ended::Complete => Ok(Ending::Measured {
+    match was_interrupted {
+        true => Err(interrupted.into()),
+        false => Ok(Ending::Measured {
             failed: has_failures(&report),
             budgets: report.budgets,
         }),
@@ -260,11 +286,15 @@ fn measure(
 ) -> Result<Ended> {
     let peaks = devices.iter().cloned().map(|device| Cell::Peak { device });
     let machine: Vec<Cell> = std::iter::once(Cell::Clock).chain(peaks).collect();
-    let calls = u64::from(args.warmup) + u64::from(args.iterations.get());
-    let all = calls.saturating_mul(args.runs.get().into());
+    let (warmup, runs) = (
+        args.warmup.unwrap_or(3),
+        args.runs.map_or(1, NonZeroU32::get),
+    );
+    let calls = u64::from(warmup) + u64::from(args.iterations.get());
+    let all = calls.saturating_mul(runs.into());
     let all = all.saturating_mul(kernels.len() as u64);
     let progress = progress(all.saturating_add(machine.len() as u64));
-    for run in 0..args.runs.get() {
+    for run in 0..runs {
         let again = kernels.iter().filter(|cell| !session.failed_at(cell));
         let cells: Vec<Cell> = match run {
             // The machine itself is measured once, before the first run.
@@ -273,14 +303,14 @@ fn measure(
         };
         let request = Request {
             cells,
-            warmup: args.warmup,
+            warmup,
             iterations: args.iterations.get(),
             device_timeout_s: args.device_timeout.get(),
             energy: energy.clone(),
             ..Request::default()
         };
         let ended = session.run(&request, &mut |cell, step| {
-            show_progress(&progress, cell, &step, run, args.runs.get());
+            show_progress(&progress, cell, &step, run, runs);
         })?;
         if ended == Ended::Interrupted {
             progress.finish_and_clear();

@@ -49,6 +49,7 @@ mod spool;
 mod summary;
 mod supervised;
 pub(crate) mod template;
+pub(crate) mod usage;
 mod visible;
 mod window;
 mod workers;

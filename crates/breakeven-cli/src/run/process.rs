@@ -4,13 +4,14 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 use std::{fmt, io};
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::running::{EndReason, Running};
+use super::usage::{self, Usage};
 
 /// Length of the end of stderr in which the last line is searched, bytes.
 const TAIL: u64 = 4096;
@@ -62,6 +63,7 @@ pub(crate) struct Ended {
     pub(crate) how: How,
     pub(super) began: SystemTime,
     pub(crate) took: Duration,
+    pub(crate) usage: Usage,
     pub(super) stdout: Written,
     pub(super) stderr: Written,
 }
@@ -69,7 +71,6 @@ pub(crate) struct Ended {
 /// A running process.
 #[derive(Debug)]
 pub(crate) struct Process {
-    child: Child,
     pub(super) group: Pid,
     start: Start,
 }
@@ -82,8 +83,7 @@ struct Start {
 }
 
 impl Start {
-    fn ended(self, how: How) -> Ended {
-        let took = self.at.elapsed();
+    fn ended(self, how: How, took: Duration, usage: Usage) -> Ended {
         let (stdout, stderr) = match self.files {
             Some((stdout, stderr)) => (Written::of(stdout), Written::of(stderr)),
             None => <_>::default(),
@@ -92,15 +92,21 @@ impl Start {
             how,
             began: self.began,
             took,
+            usage,
             stdout,
             stderr,
         }
     }
+
+    fn not_started(self, how: How) -> Ended {
+        let took = self.at.elapsed();
+        self.ended(how, took, Usage::default())
+    }
 }
 
 impl Process {
-    /// Starts it. With `keeps` its output is kept; otherwise stdout is discarded and stderr
-    /// inherited.
+    /// Starts it with the standard input that `command` has. With `keeps` its output is kept;
+    /// otherwise stdout is discarded and stderr inherited.
     ///
     /// # Errors
     ///
@@ -117,7 +123,7 @@ impl Process {
         };
         let files = keeps.then(files).transpose();
         let spawned = files.and_then(|files| {
-            command.stdin(Stdio::null()).stdout(Stdio::null());
+            command.stdout(Stdio::null());
             if let Some((stdout, stderr)) = &files {
                 command.stdout(stdout.try_clone()?);
                 command.stderr(stderr.try_clone()?);
@@ -130,26 +136,31 @@ impl Process {
             Ok(child) => child,
             Err(error) => {
                 let program = command.get_program().display();
-                return Err(Box::new(start.ended(match error.kind() {
+                let how = match error.kind() {
                     io::ErrorKind::ArgumentListTooLong => How::TooLong,
                     _ => How::NotStarted(format!("{program}: {error}")),
-                })));
+                };
+                return Err(Box::new(start.not_started(how)));
             }
         };
         let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else {
             let how = How::NotStarted("it has no id".to_owned());
-            return Err(Box::new(start.ended(how)));
+            return Err(Box::new(start.not_started(how)));
         };
         running.started(group);
-        Ok(Self {
-            child,
-            group,
-            start,
-        })
+        Ok(Self { group, start })
+    }
+
+    /// Runs it to its end; stdout is discarded, stderr inherited.
+    pub(crate) fn run(command: Command, running: &Running) -> Ended {
+        match Self::start(command, running, false) {
+            Ok(process) => process.wait(running),
+            Err(ended) => *ended,
+        }
     }
 
     /// Waits for its end.
-    pub(crate) fn wait(mut self, running: &Running) -> Ended {
+    pub(crate) fn wait(self, running: &Running) -> Ended {
         // It keeps its id until nobody can signal its group any more.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while let Err(error) = waitid(WaitId::Pid(self.group), options) {
@@ -157,19 +168,24 @@ impl Process {
                 break;
             }
         }
+        let took = self.start.at.elapsed();
         let asked = running.ended(self.group);
-        let how = match (self.child.wait(), asked) {
-            (Ok(status), _) if status.success() => How::Exit(0),
+        let reaped = usage::wait(self.group);
+        let used = reaped
+            .as_ref()
+            .map_or_else(|_| Usage::default(), |(_, used)| *used);
+        let how = match (reaped, asked) {
+            (Ok((status, _)), _) if status.success() => How::Exit(0),
             (_, Some(EndReason::Timeout)) => How::TimedOut,
             (_, Some(EndReason::Unwanted)) => How::Unwanted,
-            (Ok(status), None) => how(status),
+            (Ok((status, _)), None) => how(status),
             (Err(error), None) => How::NotStarted(error.to_string()),
         };
-        self.start.ended(how)
+        self.start.ended(how, took, used)
     }
 }
 
-fn how(status: ExitStatus) -> How {
+pub(crate) fn how(status: ExitStatus) -> How {
     match (status.code(), status.signal()) {
         (Some(code), _) => How::Exit(code),
         (None, signal) => How::Signal(signal.unwrap_or_default()),

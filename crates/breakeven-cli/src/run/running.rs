@@ -1,11 +1,16 @@
 //! The running processes, by their groups: they can be ended, and are ended at their time limit.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use anyhow::{Context as _, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::engine::supervisor::on_interrupt;
 
 /// Time between the request to end and the kill.
 const GRACE: Duration = Duration::from_millis(500);
@@ -153,6 +158,28 @@ impl Running {
         }
         next
     }
+}
+
+/// Calls `body` while a thread ends what runs at `end`, and Ctrl-C ends it at once.
+pub(crate) fn watched<R>(
+    end: Option<Instant>,
+    body: impl FnOnce(&Running) -> Result<R>,
+) -> Result<R> {
+    let (running, looks) = Running::new(None, end);
+    let running = Arc::new(running);
+    let ends = Arc::clone(&running);
+    on_interrupt(move || ends.end_all())?;
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let (watched, over) = (&running, || is_over.load(Ordering::SeqCst));
+        let watch = move || watched.watch(&looks, over);
+        let watching = thread::Builder::new().spawn_scoped(scope, watch);
+        watching.context("cannot start a thread that watches the commands")?;
+        let result = body(&running);
+        is_over.store(true, Ordering::SeqCst);
+        running.stop_watch();
+        result
+    })
 }
 
 fn ask(group: Pid, entry: &mut Group, why: EndReason, now: Instant) {

@@ -4,7 +4,7 @@ use super::part::Part;
 
 /// The quoting around a placeholder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Quote {
+pub(crate) enum Quote {
     None,
     Single,
     Double,

@@ -9,10 +9,11 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use super::part::Part;
-use super::scan::{CommandError, Piece, Pieces, Quote, Scanned, scan};
+pub(crate) use super::scan::Quote;
+use super::scan::{CommandError, Piece, Pieces, Scanned, scan};
 
 /// The values for a command's placeholders.
 #[derive(Debug, Clone, Copy, Default)]
@@ -90,7 +91,7 @@ impl Template {
         pieces.any(|piece| matches!(piece, Piece::Part(found, _) if *found == part))
     }
 
-    /// The process of a job.
+    /// The process of a job, with nothing to read.
     pub(crate) fn command(&self, filling: Filling<'_>) -> Command {
         if self.scanned.needs_shell {
             let mut command = self.process(OsString::from("sh"));
@@ -120,7 +121,7 @@ impl Template {
     /// The process of a program of that name.
     fn process(&self, name: OsString) -> Command {
         let mut command = Command::new(self.path.as_ref().map_or(&*name, |path| path.as_ref()));
-        command.arg0(name);
+        command.arg0(name).stdin(Stdio::null());
         command
     }
 
@@ -248,7 +249,7 @@ fn variable(part: Part, index: usize) -> String {
 }
 
 /// Text that a shell takes literally within those quotes.
-pub(super) fn quoted(text: &[u8], quote: Quote) -> Vec<u8> {
+pub(crate) fn quoted(text: &[u8], quote: Quote) -> Vec<u8> {
     let is_harmless = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./+:,@%".contains(byte);
     let mut quoted = Vec::with_capacity(text.len() + 2);
     match quote {

@@ -26,6 +26,7 @@ pub(crate) mod environment;
 mod executions;
 mod json;
 mod load;
+mod programs;
 mod verdicts;
 
 #[derive(Debug, Args)]
@@ -132,6 +133,7 @@ impl Report {
         let mut page = Page::default();
         environment::add(self, &mut page);
         self.overview.add_to(&mut page, &self.profile);
+        programs::add(&self.profile, &mut page);
         activity::add(self, &mut page);
         load::add(self, &mut page);
         executions::add(self, &mut page);

@@ -82,7 +82,9 @@ fn counts_of_zero_and_worse() {
     assert_snapshot!(refused("profile --warmup -1"), @r#"
     error: unexpected argument '-1' found
 
-    Usage: breakeven profile [OPTIONS]
+      tip: to pass '-1' as a value, use '-- -1'
+
+    Usage: breakeven profile [OPTIONS] [-- <CMD>...]
 
     For more information, try '--help'.
     "#);
@@ -242,8 +244,9 @@ fn command_lines_that_are_none() {
     error: unexpected argument '--iteration' found
 
       tip: a similar argument exists: '--iterations'
+      tip: to pass '--iteration' as a value, use '-- --iteration'
 
-    Usage: breakeven profile --iterations <N>
+    Usage: breakeven profile --iterations <N> [-- <CMD>...]
 
     For more information, try '--help'.
     "#);

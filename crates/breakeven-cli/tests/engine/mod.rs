@@ -17,6 +17,8 @@ mod plan;
 mod profile;
 mod profile_strategy;
 #[cfg(target_os = "linux")]
+mod programs;
+#[cfg(target_os = "linux")]
 mod progress;
 #[cfg(unix)]
 mod record;

@@ -281,6 +281,15 @@ impl Operation {
         }
     }
 
+    /// True if a call is a process from its start to its end, as of `breakeven profile -- CMD`.
+    pub fn is_process(&self) -> bool {
+        self.attributes.contains_key(Self::EXIT_CODES)
+    }
+
+    /// The attribute with the exit code of each process, or `signal 9`, of an operation whose calls
+    /// are processes.
+    pub const EXIT_CODES: &'static str = "exit_codes";
+
     /// The kept samples of all runs, ns.
     pub fn samples_ns(&self) -> impl Iterator<Item = f64> + '_ {
         self.runs

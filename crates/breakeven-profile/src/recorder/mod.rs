@@ -34,6 +34,12 @@
 //! `get_profiler(false)` or `BREAKEVEN_RECORD=off` is in its environment. Off, a
 //! guard is one relaxed load.
 //!
+//! **At the end of the process**, on Unix, the recording is written to the file that
+//! `BREAKEVEN_PROFILE` names, or into that folder, one file per process. The variable switches
+//! recording on, unless `BREAKEVEN_RECORD=off` is there too. Panics that unwind and
+//! `std::process::exit` are such ends; `abort`, `_exit` and signals are not. A file that cannot be
+//! written is lost without a word, and open calls are not in it.
+//!
 //! **What is kept.** For each operation (name, device, size): exact count, sum, sum of squares,
 //! minimum and maximum of all calls; a uniform random sample of 1024 calls; self time; memory; the
 //! fields. The first call is an ordinary sample, because the program made it. Call paths have their
@@ -51,9 +57,10 @@
 //!
 //! **How.** Each thread has a tree of its call paths, which it writes with plain moves. An export
 //! reads it through a sequence lock per node, so that neither waits for the other. Only the
-//! allocator has unsafe code.
+//! allocator and the call of `atexit` are unsafe code.
 
 mod allocator;
+mod at_exit;
 mod buffer;
 mod cache;
 mod call;
@@ -99,6 +106,11 @@ pub use site::Site;
 fn clock() -> &'static Clock {
     static CLOCK: OnceLock<Clock> = OnceLock::new();
     CLOCK.get_or_init(Clock::new)
+}
+
+/// The recording so far, for the files that an export reads.
+fn recorded() -> crate::profile::Profile {
+    export::profile()
 }
 
 /// Calibrates the clock (up to 0.2 s), so that the first call of a process need not wait for it;

@@ -14,8 +14,8 @@ use crate::profile::{Environment, Profile};
 ///
 /// Recording is on from the start: nothing must be called before the first
 /// [`scope!`](crate::scope). The environment has priority: with `BREAKEVEN_RECORD=off` (or `0`,
-/// `false`, `no`) nothing is ever recorded, and each guard costs one relaxed load. The variable is
-/// read once.
+/// `false`, `no`) nothing is ever recorded, and each guard costs one relaxed load; with
+/// `BREAKEVEN_PROFILE` everything is, and [written at the end](crate::recorder). The variables are read once.
 ///
 /// ```
 /// use breakeven_profile::{get_profiler, scope};

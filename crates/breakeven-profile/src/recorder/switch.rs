@@ -3,6 +3,8 @@
 use std::env;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::at_exit;
+
 /// The environment variable that switches recording off, whatever the program requests.
 const VARIABLE: &str = "BREAKEVEN_RECORD";
 
@@ -33,7 +35,7 @@ impl Wanted {
         }
     }
 
-    /// Switches recording; the environment's `off` has priority.
+    /// Switches recording; the environment has priority.
     pub(super) fn turn(&mut self, on: bool) {
         self.on = on;
         self.publish();
@@ -56,7 +58,7 @@ impl Wanted {
 
     /// The number that threads compare with; `None` while nothing is recorded.
     pub(super) fn publish(&mut self) -> Option<u32> {
-        let on = self.on && !self.is_forbidden();
+        let on = !self.is_forbidden() && (at_exit::is_requested() || self.on);
         let state = if on { self.state } else { OFF };
         STATE.store(state, Ordering::Relaxed);
         on.then_some(state)

@@ -313,3 +313,54 @@ fn the_environment_has_the_last_word() {
     assert!(status.status.success(), "{status:?}");
     assert!(file::read(&path).unwrap().operations.is_empty());
 }
+
+/// Not a test: what the next one runs in a process of its own.
+#[test]
+#[ignore = "run by a_process_leaves_its_recording_where_the_environment_says"]
+fn without_an_export() {
+    let profiler = get_profiler(false);
+    assert_eq!(
+        profiler.is_recording(),
+        std::env::var("BREAKEVEN_RECORD").is_err()
+    );
+    drop(scope!("left"));
+    std::thread::spawn(|| drop(scope!("left"))).join().unwrap();
+    let _unwound = scope!("left");
+    panic!("as a program may");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_process_leaves_its_recording_where_the_environment_says() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = |target: &std::path::Path, record: Option<&str>| {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        let child = [
+            "--exact",
+            "recorder::switch::without_an_export",
+            "--ignored",
+        ];
+        command.args(child).env("BREAKEVEN_PROFILE", target);
+        command.envs(record.map(|record| ("BREAKEVEN_RECORD", record)));
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(101), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stdout).contains("as a program may"));
+    };
+    let path = directory.path().join("current.json");
+    run(&path, Some("off"));
+    assert!(!path.exists());
+    run(&path, None);
+    let folder = directory.path().join("folder");
+    std::fs::create_dir(&folder).unwrap();
+    run(&folder, None);
+    run(&folder, None);
+    let left = std::fs::read_dir(folder).unwrap();
+    let left: Vec<_> = left.map(|each| each.unwrap().path()).collect();
+    assert_eq!(left.len(), 2);
+    for path in left.iter().chain([&path]) {
+        let profile = file::read(path).unwrap();
+        assert_eq!(only(&profile, "left").runs[0].calls(), 3);
+        assert!(profile.environment.recorder.unwrap().guard_ns > 1.0);
+    }
+    run(std::path::Path::new("/no/such/folder/p.json"), None);
+}

@@ -11,13 +11,13 @@ use std::sync::{Mutex, Once};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use breakeven_profile::exit::at_exit;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 use thiserror::Error;
 
 use super::socket::{Publisher, folders, is_own, make};
 use crate::execute::published;
-use crate::exit::at_exit;
 use crate::locked;
 
 /// The environment variable that makes a program publish: `1`.

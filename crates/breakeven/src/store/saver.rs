@@ -7,8 +7,9 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use breakeven_profile::exit::at_exit;
+
 use super::Costs;
-use crate::exit::at_exit;
 use crate::locked;
 
 /// Everything learned within this time is saved together.

@@ -39,14 +39,14 @@ fn tasks_that_cannot_be() {
     error: the following required arguments were not provided:
       --strategy <STRATEGY>
 
-    Usage: breakeven profile --strategy <STRATEGY> --tasks <N>
+    Usage: breakeven profile --strategy <STRATEGY> --tasks <N> [-- <CMD>...]
 
     For more information, try '--help'.
     "#);
     assert_snapshot!(refused("--strategy auto --tasks 8 --scale 2"), @r#"
     error: the argument '--tasks <N>' cannot be used with '--scale <N>'
 
-    Usage: breakeven profile --strategy <STRATEGY> --tasks <N>
+    Usage: breakeven profile --strategy <STRATEGY> --tasks <N> [-- <CMD>...]
 
     For more information, try '--help'.
     "#);

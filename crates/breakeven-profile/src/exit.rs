@@ -2,7 +2,7 @@
 
 /// Registers a function to be called then, on the thread that ends the process; other threads still
 /// run. On Windows a library's threads have ended before, so nothing is called.
-pub(crate) fn at_exit(call: extern "C" fn()) {
+pub fn at_exit(call: extern "C" fn()) {
     #[cfg(unix)]
     // SAFETY: `atexit` is the C library's, which the standard library links; it keeps a pointer
     // to a function that lives as long as this code is loaded (it runs when a library is
