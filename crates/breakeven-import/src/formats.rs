@@ -14,12 +14,14 @@ pub(crate) mod catch2;
 pub(crate) mod chrome;
 pub(crate) mod collapsed;
 pub(crate) mod criterion;
+pub(crate) mod criterion_console;
 pub(crate) mod divan;
 pub(crate) mod github_action_benchmark;
 pub(crate) mod go;
 pub(crate) mod google_benchmark;
 pub(crate) mod hyperfine;
 pub(crate) mod jmh;
+pub(crate) mod libtest;
 pub(crate) mod nsys;
 pub(crate) mod nvbench;
 pub(crate) mod pyperf;
@@ -57,6 +59,8 @@ pub(crate) struct Importer {
 /// All of them, in the order in which they are listed for people.
 pub(crate) static IMPORTERS: &[&Importer] = &[
     &criterion::IMPORTER,
+    &criterion_console::IMPORTER,
+    &libtest::IMPORTER,
     &divan::IMPORTER,
     &google_benchmark::IMPORTER,
     &go::IMPORTER,

@@ -26,7 +26,7 @@ const ROCPROF: &str = "statistics of rocprof; give what rocprofv3 --sys-trace --
                        json writes";
 
 /// Texts that are all in one line of the beginning.
-const LINES: [(&[&str], &str); 28] = [
+const LINES: [(&[&str], &str); 26] = [
     (
         &["<svg"],
         "a picture; give the stacks that it was drawn from, as py-spy record --format \
@@ -49,16 +49,6 @@ const LINES: [(&[&str], &str); 28] = [
     (&["Total Time (ns)"], NSYS),
     (&["TotalDurationNs"], ROCPROF),
     (&["DurationNs"], ROCPROF),
-    (
-        &["time:   ["],
-        "what criterion prints; give its folder, target/criterion, which has the samples",
-    ),
-    (
-        &["test ", "... bench:", "ns/iter"],
-        "what cargo bench prints of libtest's benchmarks; if criterion printed it, give its \
-         folder target/criterion; libtest writes nothing else: make a table of it and name its \
-         columns",
-    ),
     (&["benchmark name", "samples", "iterations"], CATCH2),
     (
         &["Benchmark", "Time", "CPU", "Iterations"],

@@ -241,6 +241,38 @@ fn divan() {
 }
 
 #[test]
+fn criterion_console() {
+    assert_snapshot!(errors(
+        "criterion-console",
+        &[
+            "",
+            "\n",
+            "a    time:   [1 ns 2 ns",
+            "a    time:   [1 ns 2 ns]\n\n",
+            "a    time:   [1 ns fast ns 3 ns]\n\n",
+            "a    time:   [1 ns -2 ns 3 ns]\n\n",
+            "a    time:   [-1.0% +0.5% +2.0%] (p = 0.50 > 0.05)\n\n",
+        ]
+    ));
+}
+
+#[test]
+fn libtest() {
+    assert_snapshot!(errors(
+        "libtest",
+        &[
+            "",
+            "test a ... ok\n",
+            "running 1 test\ntest a ... ignored\n\ntest result: ok. 0 passed\n",
+            "test a ... bench: fast ns/iter (+/- 1)\n",
+            "test a ... bench: 5 ns/iter (+/-",
+            "test a ... bench: 5 parsec/iter (+/- 1)\n",
+            "test a ... bench: -5 ns/iter (+/- 1)\n",
+        ]
+    ));
+}
+
+#[test]
 fn github_action_benchmark() {
     assert_snapshot!(errors(
         "github-action-benchmark",

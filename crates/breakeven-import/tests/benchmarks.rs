@@ -57,6 +57,31 @@ fn criterion_reads_a_file_of_one_benchmark_too() {
 }
 
 #[test]
+fn criterion_prints_an_estimate_per_process() {
+    let imported = imported("criterion/console.txt");
+    assert_snapshot!(summary(&imported));
+    let of_64 = operation(&imported.profile, "sum/fold/64");
+    let samples = of_64.runs.iter().map(|run| run.samples_ns[0]);
+    assert_eq!(samples.collect::<Vec<_>>(), [90.307, 115.98]);
+    let throughput = of_64.runs[1].counters["throughput"];
+    assert_eq!(throughput, 4.1114 * 1024_f64.powi(3));
+}
+
+#[test]
+fn libtest_has_medians_and_failures() {
+    assert_snapshot!(summary(&imported("libtest/bench.txt")));
+}
+
+#[test]
+fn libtest_processes_one_behind_the_other_are_runs() {
+    let imported = imported("libtest/twice.txt");
+    assert_snapshot!(summary(&imported));
+    let of_64 = operation(&imported.profile, "sums::of_64");
+    assert_eq!(of_64.runs[1].counters["MB/s"], 34133.0);
+    assert!(of_64.counters["MB/s"].higher_is_better);
+}
+
+#[test]
 fn divan_has_medians() {
     assert_snapshot!(summary(&imported("divan/table.txt")));
 }

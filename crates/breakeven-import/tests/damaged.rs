@@ -125,6 +125,14 @@ fn times(imported: &Imported) -> Vec<(&str, Vec<&[f64]>)> {
         .collect()
 }
 
+/// What ends a process or a group in the output of a tool.
+const ENDS: [(&str, &str); 4] = [
+    ("go", "PASS"),
+    ("go", "\nFAIL"),
+    ("criterion/console", "\n\n"),
+    ("libtest/twice", "test result: "),
+];
+
 /// A value that was cut is a smaller one, and a benchmark that was cut off is one that is not
 /// judged. Where a line or a process ends, nothing shows that more followed.
 #[test]
@@ -157,9 +165,10 @@ fn a_file_that_was_cut_is_never_taken_for_a_complete_one() {
                 continue;
             };
             let said = cut.notes.iter().any(|note| !whole.notes.contains(note));
-            let said_end = |text: &str| text.contains("PASS") || text.contains("\nFAIL");
-            let has_ended =
-                name.starts_with("go") && said_end(&String::from_utf8_lossy(&text[..end]));
+            let before = String::from_utf8_lossy(&text[..end]);
+            let is_end =
+                |(folder, mark): &(_, _)| name.starts_with(folder) && before.contains(mark);
+            let has_ended = ENDS.iter().any(is_end);
             let may_end = has_ended || has_no_end && (said || text[end - 1] == b'\n');
             let is_same = times(&cut) == times(&whole);
             if !(is_same || may_end || cut.profile.interrupted) {

@@ -9,14 +9,6 @@ use crate::support::{read_text, refused};
 fn another_format_of_a_known_tool_is_refused_with_the_option_that_writes_what_is_read() {
     let texts = [
         (
-            "sum/64    time:   [61.2 ns 61.5 ns 61.9 ns]\n",
-            "target/criterion",
-        ),
-        (
-            "running 2 tests\ntest sum ... bench:         115 ns/iter (+/- 3)\n",
-            "libtest",
-        ),
-        (
             "benchmark name                       samples       iterations    est run time\n",
             "--reporter xml",
         ),
