@@ -10,6 +10,7 @@ use crate::note::Notes;
 use crate::source::Source;
 
 pub(crate) mod benchmark_dotnet;
+pub(crate) mod bmf;
 pub(crate) mod catch2;
 pub(crate) mod chrome;
 pub(crate) mod collapsed;
@@ -71,6 +72,7 @@ pub(crate) static IMPORTERS: &[&Importer] = &[
     &benchmark_dotnet::IMPORTER,
     &catch2::IMPORTER,
     &github_action_benchmark::IMPORTER,
+    &bmf::IMPORTER,
     &nvbench::IMPORTER,
     &chrome::IMPORTER,
     &nsys::IMPORTER,

@@ -283,6 +283,28 @@ fn github_action_benchmark() {
             r#"window.BENCHMARK_DATA = {"entries": {}}"#,
             r#"window.BENCHMARK_DATA = {"entries": {"a": [{}]}}"#,
             r#"window.BENCHMARK_DATA = {"entries": {"a": [{"benches": [{"name": "a", "value": "b"}]}]}}"#,
+            r#"[{"name": "a", "unit": "ns", "value": "fast"}]"#,
+            r#"[{"name": "a", "unit": "ns", "value": -1}]"#,
+            r#"[{"name": "a", "unit": "ns", "value": 1"#,
+        ]
+    ));
+}
+
+#[test]
+fn bmf() {
+    assert_snapshot!(errors(
+        "bmf",
+        &[
+            "",
+            "[]",
+            "{}",
+            r#"{"a": 5}"#,
+            r#"{"a": {}}"#,
+            r#"{"a": {"latency": 5}}"#,
+            r#"{"a": {"latency": {"value": "fast"}}}"#,
+            r#"{"a": {"latency": {"value": -1}}}"#,
+            r#"{"a": {"throughput": {"value": 0}}}"#,
+            r#"{"a": {"latency": {"value": 1"#,
         ]
     ));
 }

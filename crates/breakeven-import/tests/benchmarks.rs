@@ -241,6 +241,28 @@ fn catch2_has_means() {
 }
 
 #[test]
+fn bmf_has_a_value_per_measure() {
+    let imported = imported("bmf/measures.json");
+    assert_snapshot!(summary(&imported));
+    let rate = operation(&imported.profile, "pkg.sort(n=10)");
+    assert_eq!(rate.runs[0].samples_ns, [1e9 / 5.55]);
+    let binary = operation(&imported.profile, "release binary");
+    assert_eq!(binary.runs[0].counters["file-size"], 1_048_576.0);
+    assert_eq!(binary.counters["file-size"].unit, "B");
+}
+
+#[test]
+fn what_a_custom_tool_wrote_for_github_action_benchmark_is_a_run() {
+    let imported = imported("github-action-benchmark/custom.json");
+    assert_snapshot!(summary(&imported));
+    assert!(imported.history.is_empty());
+    let requests = operation(&imported.profile, "Requests");
+    assert_eq!(requests.runs[0].samples_ns, [50_000.0]);
+    let rate = operation(&imported.profile, "Decode #2");
+    assert!(rate.counters["MB/s"].higher_is_better);
+}
+
+#[test]
 fn github_action_benchmark_is_its_newest_entry_and_a_history() {
     let imported = imported("github-action-benchmark/data.js");
     assert_snapshot!(stated(&imported));
