@@ -9,9 +9,11 @@ use crate::columns::Columns;
 use crate::note::Notes;
 use crate::source::Source;
 
+pub(crate) mod asv;
 pub(crate) mod benchmark_dotnet;
 pub(crate) mod bmf;
 pub(crate) mod catch2;
+pub(crate) mod catch2_console;
 pub(crate) mod chrome;
 pub(crate) mod collapsed;
 pub(crate) mod criterion;
@@ -20,6 +22,7 @@ pub(crate) mod divan;
 pub(crate) mod github_action_benchmark;
 pub(crate) mod go;
 pub(crate) mod google_benchmark;
+pub(crate) mod gungraun;
 pub(crate) mod hyperfine;
 pub(crate) mod jmh;
 pub(crate) mod libtest;
@@ -63,14 +66,17 @@ pub(crate) static IMPORTERS: &[&Importer] = &[
     &criterion_console::IMPORTER,
     &libtest::IMPORTER,
     &divan::IMPORTER,
+    &gungraun::IMPORTER,
     &google_benchmark::IMPORTER,
     &go::IMPORTER,
     &hyperfine::IMPORTER,
     &pytest_benchmark::IMPORTER,
     &pyperf::IMPORTER,
+    &asv::IMPORTER,
     &jmh::IMPORTER,
     &benchmark_dotnet::IMPORTER,
     &catch2::IMPORTER,
+    &catch2_console::IMPORTER,
     &github_action_benchmark::IMPORTER,
     &bmf::IMPORTER,
     &nvbench::IMPORTER,

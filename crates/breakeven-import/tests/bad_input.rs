@@ -291,6 +291,61 @@ fn github_action_benchmark() {
 }
 
 #[test]
+fn catch2_console() {
+    let head = "benchmark name                       samples       iterations    estimated\n";
+    let row = "small                                            5           537     279.24 us\n";
+    let texts = [
+        String::new(),
+        "All tests passed (1 assertion in 1 test case)\n".to_owned(),
+        head.to_owned(),
+        format!("{head}{row}"),
+        format!("{head}{row}All tests passed\n"),
+        format!(
+            "{head}{row}{:37}1 parsec 2 parsec 3 parsec\nAll tests passed\n",
+            ""
+        ),
+        format!("{head}{row}{:37}-1 ns 2 ns 3 ns\nAll tests passed\n", ""),
+    ];
+    assert_snapshot!(errors(
+        "catch2-console",
+        &texts.each_ref().map(String::as_str)
+    ));
+}
+
+#[test]
+fn asv() {
+    assert_snapshot!(errors(
+        "asv",
+        &[
+            "",
+            "{}",
+            r#"{"results": []}"#,
+            r#"{"results": {}}"#,
+            r#"{"results": {"b.time_a": -1}}"#,
+            r#"{"results": {"b.time_a": NaN}}"#,
+            r#"{"results": {"b.time_a": {"result": [1, 2], "params": []}}}"#,
+            r#"{"results": {"b.time_a": 1"#,
+        ]
+    ));
+}
+
+#[test]
+fn gungraun() {
+    assert_snapshot!(errors(
+        "gungraun",
+        &[
+            "",
+            "[]",
+            "{}",
+            "no JSON",
+            r#"{"module_path": "a"}"#,
+            r#"{"module_path": "a", "profiles": [{"tool": "Callgrind", "data": {"total": {"metrics": {"Ir": 5}}}}]}"#,
+            r#"{"module_path": "a", "profiles": [{"tool"#,
+        ]
+    ));
+}
+
+#[test]
 fn bmf() {
     assert_snapshot!(errors(
         "bmf",

@@ -241,6 +241,33 @@ fn catch2_has_means() {
 }
 
 #[test]
+fn catch2_prints_means() {
+    let imported = imported("catch2/console.txt");
+    assert_snapshot!(stated(&imported));
+    let small = operation(&imported.profile, "sums / small");
+    assert_eq!(small.runs[0].samples_ns, [44.2652]);
+}
+
+#[test]
+fn asv_samples_are_of_one_run() {
+    let imported = imported("asv/v2.json");
+    assert_snapshot!(stated(&imported));
+    let list = operation(&imported.profile, "bench.mem_list");
+    assert_eq!(list.runs[0].memory_bytes, Some(8056));
+}
+
+#[test]
+fn gungraun_has_counts_and_no_times() {
+    let lines = imported("gungraun/lines.json");
+    assert_snapshot!(stated(&lines));
+    let one = imported("gungraun/summary.json");
+    let name = "counts::sums::sum small:(64)";
+    let counts = |imported: &Imported| operation(&imported.profile, name).runs[0].counters.clone();
+    assert_eq!(counts(&one), counts(&lines));
+    assert_eq!(counts(&one)["Instructions"], 334.0);
+}
+
+#[test]
 fn bmf_has_a_value_per_measure() {
     let imported = imported("bmf/measures.json");
     assert_snapshot!(summary(&imported));

@@ -126,11 +126,13 @@ fn times(imported: &Imported) -> Vec<(&str, Vec<&[f64]>)> {
 }
 
 /// What ends a process or a group in the output of a tool.
-const ENDS: [(&str, &str); 4] = [
+const ENDS: [(&str, &str); 6] = [
     ("go", "PASS"),
     ("go", "\nFAIL"),
     ("criterion/console", "\n\n"),
     ("libtest/twice", "test result: "),
+    ("catch2/console", "test cases: "),
+    ("gungraun/lines", "}\n"),
 ];
 
 /// A value that was cut is a smaller one, and a benchmark that was cut off is one that is not
