@@ -74,7 +74,11 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         for profile in profiles.into_iter().flatten() {
             let tool = machine::text(profile, "/tool").unwrap_or_default();
             for (key, metric) in metrics(profile, &tool).into_iter().flatten() {
-                if key.ends_with("Rate") {
+                // What only an earlier process counted is none of this one.
+                let is_old = ["/values/old", "/metrics/Right"]
+                    .iter()
+                    .any(|place| metric.pointer(place).is_some());
+                if key.ends_with("Rate") || is_old && new(metric).is_none() {
                     continue;
                 }
                 let Some(value) = new(metric) else {
