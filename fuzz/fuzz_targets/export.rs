@@ -2,7 +2,7 @@
 //! without a panic, and what is JSON can be read again.
 #![no_main]
 
-use breakeven_judge::export::{ExportError, chrome, collapsed, flamegraph, speedscope};
+use breakeven_judge::export::{ExportError, bmf, chrome, collapsed, flamegraph, pprof, speedscope};
 use breakeven_judge::{Limits, overview};
 use breakeven_profile::file;
 use libfuzzer_sys::fuzz_target;
@@ -32,6 +32,11 @@ fuzz_target!(|bytes: &[u8]| {
             );
         }
     }
+    let mut figures = Vec::new();
+    if expected(bmf::write(&profile, &mut figures)) {
+        serde_json::from_slice::<IgnoredAny>(&figures).expect("JSON");
+    }
+    expected(pprof::write(&profile, &mut Vec::new()));
     expected(flamegraph::write(&profile, &mut Vec::new()));
 });
 

@@ -52,6 +52,10 @@ pub(crate) enum ConvertFormat {
     Collapsed,
     /// Flame graph as SVG, for a browser
     Flamegraph,
+    /// Call paths for pprof, packed with gzip
+    Pprof,
+    /// Bencher Metric Format: the figures of each operation
+    Bmf,
     /// The tables of `breakeven show`
     Markdown,
     /// The figures of `breakeven show`
@@ -110,6 +114,8 @@ fn write(profile: Profile, format: ConvertFormat, out: &mut dyn Write) -> Result
         ConvertFormat::Speedscope => export::speedscope::write(&profile, out)?,
         ConvertFormat::Collapsed => export::collapsed::write(&profile, out)?,
         ConvertFormat::Flamegraph => export::flamegraph::write(&profile, out)?,
+        ConvertFormat::Pprof => export::pprof::write(&profile, out)?,
+        ConvertFormat::Bmf => export::bmf::write(&profile, out)?,
         ConvertFormat::Markdown => show(profile, Format::Markdown, out)?,
         ConvertFormat::Csv => show(profile, Format::Csv, out)?,
     }

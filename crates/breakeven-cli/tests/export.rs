@@ -7,11 +7,12 @@ use insta::assert_snapshot;
 
 use crate::command::{Breakeven, Ended, directory, line, show};
 
-const FORMATS: [&str; 6] = [
+const FORMATS: [&str; 7] = [
     "chrome",
     "speedscope",
     "collapsed",
     "flamegraph",
+    "bmf",
     "markdown",
     "csv",
 ];
@@ -162,10 +163,10 @@ fn a_reader_that_has_gone_is_no_error() {
 
 #[test]
 fn a_format_that_is_none() {
-    let said = export(&sample(), "pprof").run().refusal();
+    let said = export(&sample(), "xml").run().refusal();
     assert!(
         said.contains(
-            "[possible values: profile, chrome, speedscope, collapsed, flamegraph, markdown, csv]"
+            "[possible values: profile, chrome, speedscope, collapsed, flamegraph, pprof, bmf, markdown, csv]"
         ),
         "{said}"
     );

@@ -9,17 +9,23 @@ use crate::columns::Columns;
 use crate::note::Notes;
 use crate::source::Source;
 
+pub(crate) mod asv;
 pub(crate) mod benchmark_dotnet;
+pub(crate) mod bmf;
 pub(crate) mod catch2;
+pub(crate) mod catch2_console;
 pub(crate) mod chrome;
 pub(crate) mod collapsed;
 pub(crate) mod criterion;
+pub(crate) mod criterion_console;
 pub(crate) mod divan;
 pub(crate) mod github_action_benchmark;
 pub(crate) mod go;
 pub(crate) mod google_benchmark;
+pub(crate) mod gungraun;
 pub(crate) mod hyperfine;
 pub(crate) mod jmh;
+pub(crate) mod libtest;
 pub(crate) mod nsys;
 pub(crate) mod nvbench;
 pub(crate) mod pyperf;
@@ -57,16 +63,22 @@ pub(crate) struct Importer {
 /// All of them, in the order in which they are listed for people.
 pub(crate) static IMPORTERS: &[&Importer] = &[
     &criterion::IMPORTER,
+    &criterion_console::IMPORTER,
+    &libtest::IMPORTER,
     &divan::IMPORTER,
+    &gungraun::IMPORTER,
     &google_benchmark::IMPORTER,
     &go::IMPORTER,
     &hyperfine::IMPORTER,
     &pytest_benchmark::IMPORTER,
     &pyperf::IMPORTER,
+    &asv::IMPORTER,
     &jmh::IMPORTER,
     &benchmark_dotnet::IMPORTER,
     &catch2::IMPORTER,
+    &catch2_console::IMPORTER,
     &github_action_benchmark::IMPORTER,
+    &bmf::IMPORTER,
     &nvbench::IMPORTER,
     &chrome::IMPORTER,
     &nsys::IMPORTER,

@@ -19,6 +19,7 @@
 //! ```
 
 mod columns;
+mod console;
 mod folded;
 mod formats;
 mod gather;

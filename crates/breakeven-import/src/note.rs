@@ -158,6 +158,12 @@ impl Notes {
         self.add(Note::Lacks { what, why });
     }
 
+    /// Adds that the file does not say whether more or less of a figure is better.
+    pub(crate) fn no_direction(&mut self, figure: &str) {
+        let why = "the file does not say whether more or less is better; less counts as better";
+        self.lacks(format!("direction of {}", one_line(figure)), why);
+    }
+
     /// Adds that entries were left out, if there are any, and which was the first.
     pub(crate) fn skipped(&mut self, skipped: Skipped, what: &'static str, why: &str) {
         let why = format!("{why}; the first is {}", skipped.first);

@@ -26,7 +26,7 @@ const ROCPROF: &str = "statistics of rocprof; give what rocprofv3 --sys-trace --
                        json writes";
 
 /// Texts that are all in one line of the beginning.
-const LINES: [(&[&str], &str); 28] = [
+const LINES: [(&[&str], &str); 25] = [
     (
         &["<svg"],
         "a picture; give the stacks that it was drawn from, as py-spy record --format \
@@ -49,17 +49,6 @@ const LINES: [(&[&str], &str); 28] = [
     (&["Total Time (ns)"], NSYS),
     (&["TotalDurationNs"], ROCPROF),
     (&["DurationNs"], ROCPROF),
-    (
-        &["time:   ["],
-        "what criterion prints; give its folder, target/criterion, which has the samples",
-    ),
-    (
-        &["test ", "... bench:", "ns/iter"],
-        "what cargo bench prints of libtest's benchmarks; if criterion printed it, give its \
-         folder target/criterion; libtest writes nothing else: make a table of it and name its \
-         columns",
-    ),
-    (&["benchmark name", "samples", "iterations"], CATCH2),
     (
         &["Benchmark", "Time", "CPU", "Iterations"],
         GOOGLE_BENCHMARK,
@@ -90,7 +79,6 @@ const LINES: [(&[&str], &str); 28] = [
     (&["· Discovering benchmarks"], ASV),
 ];
 
-const CATCH2: &str = "what Catch2 prints; give what --reporter xml --out FILE writes";
 const GOOGLE_BENCHMARK: &str = "a table of Google Benchmark; give what --benchmark_out=FILE \
                                 --benchmark_out_format=json writes";
 const JMH: &str = "a table of JMH; give what -rf json -rff FILE writes";
@@ -98,16 +86,12 @@ const BENCHMARK_DOT_NET: &str = "a table of BenchmarkDotNet; run it with --expor
                                  give BenchmarkDotNet.Artifacts/results/*.json";
 const HYPERFINE: &str = "a table of hyperfine; give what --export-json FILE writes, or for CSV \
                          name the columns: name=command,time=median,unit=s";
-const ASV: &str = "what asv prints or writes, which is not read; make a table of it, as in CSV, \
-                   and name its columns";
+const ASV: &str = "what asv prints; give a file of .asv/results/MACHINE";
 
 /// What to give in place of the file; `None` if nothing is known of it.
 pub(crate) fn what_to_give(source: &Source) -> Option<&'static str> {
     let end = source.extension().unwrap_or_default();
     let ends = ENDS.iter().find(|(known, _)| *known == end);
-    if source.has("commit_hash") && source.has("results") {
-        return Some(ASV);
-    }
     let is_in = |(all, _): &&(&[&str], _)| {
         let mut lines = source.lines();
         lines.any(|line| all.iter().all(|mark| line.contains(mark)))

@@ -140,6 +140,24 @@ impl Source {
         self
     }
 
+    /// The file with other bytes, as many as before.
+    pub(crate) fn rewritten(
+        self,
+        change: impl FnOnce(Vec<u8>) -> Vec<u8>,
+    ) -> Result<Self, FileError> {
+        let (path, text, keys) = (self.path.clone(), self.text.clone(), self.keys.clone());
+        let (folder, mended) = (self.folder, self.mended.clone());
+        Ok(Self {
+            path,
+            folder,
+            head: change(self.into_memory()?),
+            text,
+            keys,
+            rest: Box::new(io::empty()),
+            mended,
+        })
+    }
+
     /// All of it from the beginning, as it is.
     pub(crate) fn into_all(self) -> impl Read {
         Cursor::new(self.head).chain(self.rest)

@@ -241,6 +241,38 @@ fn divan() {
 }
 
 #[test]
+fn criterion_console() {
+    assert_snapshot!(errors(
+        "criterion-console",
+        &[
+            "",
+            "\n",
+            "a    time:   [1 ns 2 ns",
+            "a    time:   [1 ns 2 ns]\n\n",
+            "a    time:   [1 ns fast ns 3 ns]\n\n",
+            "a    time:   [1 ns -2 ns 3 ns]\n\n",
+            "a    time:   [-1.0% +0.5% +2.0%] (p = 0.50 > 0.05)\n\n",
+        ]
+    ));
+}
+
+#[test]
+fn libtest() {
+    assert_snapshot!(errors(
+        "libtest",
+        &[
+            "",
+            "test a ... ok\n",
+            "running 1 test\ntest a ... ignored\n\ntest result: ok. 0 passed\n",
+            "test a ... bench: fast ns/iter (+/- 1)\n",
+            "test a ... bench: 5 ns/iter (+/-",
+            "test a ... bench: 5 parsec/iter (+/- 1)\n",
+            "test a ... bench: -5 ns/iter (+/- 1)\n",
+        ]
+    ));
+}
+
+#[test]
 fn github_action_benchmark() {
     assert_snapshot!(errors(
         "github-action-benchmark",
@@ -251,6 +283,83 @@ fn github_action_benchmark() {
             r#"window.BENCHMARK_DATA = {"entries": {}}"#,
             r#"window.BENCHMARK_DATA = {"entries": {"a": [{}]}}"#,
             r#"window.BENCHMARK_DATA = {"entries": {"a": [{"benches": [{"name": "a", "value": "b"}]}]}}"#,
+            r#"[{"name": "a", "unit": "ns", "value": "fast"}]"#,
+            r#"[{"name": "a", "unit": "ns", "value": -1}]"#,
+            r#"[{"name": "a", "unit": "ns", "value": 1"#,
+        ]
+    ));
+}
+
+#[test]
+fn catch2_console() {
+    let head = "benchmark name                       samples       iterations    estimated\n";
+    let row = "small                                            5           537     279.24 us\n";
+    let texts = [
+        String::new(),
+        "All tests passed (1 assertion in 1 test case)\n".to_owned(),
+        head.to_owned(),
+        format!("{head}{row}"),
+        format!("{head}{row}All tests passed\n"),
+        format!(
+            "{head}{row}{:37}1 parsec 2 parsec 3 parsec\nAll tests passed\n",
+            ""
+        ),
+        format!("{head}{row}{:37}-1 ns 2 ns 3 ns\nAll tests passed\n", ""),
+    ];
+    assert_snapshot!(errors(
+        "catch2-console",
+        &texts.each_ref().map(String::as_str)
+    ));
+}
+
+#[test]
+fn asv() {
+    assert_snapshot!(errors(
+        "asv",
+        &[
+            "",
+            "{}",
+            r#"{"results": []}"#,
+            r#"{"results": {}}"#,
+            r#"{"results": {"b.time_a": -1}}"#,
+            r#"{"results": {"b.time_a": NaN}}"#,
+            r#"{"results": {"b.time_a": {"result": [1, 2], "params": []}}}"#,
+            r#"{"results": {"b.time_a": 1"#,
+        ]
+    ));
+}
+
+#[test]
+fn gungraun() {
+    assert_snapshot!(errors(
+        "gungraun",
+        &[
+            "",
+            "[]",
+            "{}",
+            "no JSON",
+            r#"{"module_path": "a"}"#,
+            r#"{"module_path": "a", "profiles": [{"tool": "Callgrind", "data": {"total": {"metrics": {"Ir": 5}}}}]}"#,
+            r#"{"module_path": "a", "profiles": [{"tool"#,
+        ]
+    ));
+}
+
+#[test]
+fn bmf() {
+    assert_snapshot!(errors(
+        "bmf",
+        &[
+            "",
+            "[]",
+            "{}",
+            r#"{"a": 5}"#,
+            r#"{"a": {}}"#,
+            r#"{"a": {"latency": 5}}"#,
+            r#"{"a": {"latency": {"value": "fast"}}}"#,
+            r#"{"a": {"latency": {"value": -1}}}"#,
+            r#"{"a": {"throughput": {"value": 0}}}"#,
+            r#"{"a": {"latency": {"value": 1"#,
         ]
     ));
 }

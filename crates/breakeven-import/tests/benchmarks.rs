@@ -57,6 +57,31 @@ fn criterion_reads_a_file_of_one_benchmark_too() {
 }
 
 #[test]
+fn criterion_prints_an_estimate_per_process() {
+    let imported = imported("criterion/console.txt");
+    assert_snapshot!(summary(&imported));
+    let of_64 = operation(&imported.profile, "sum/fold/64");
+    let samples = of_64.runs.iter().map(|run| run.samples_ns[0]);
+    assert_eq!(samples.collect::<Vec<_>>(), [90.307, 115.98]);
+    let throughput = of_64.runs[1].counters["throughput"];
+    assert_eq!(throughput, 4.1114 * 1024_f64.powi(3));
+}
+
+#[test]
+fn libtest_has_medians_and_failures() {
+    assert_snapshot!(summary(&imported("libtest/bench.txt")));
+}
+
+#[test]
+fn libtest_processes_one_behind_the_other_are_runs() {
+    let imported = imported("libtest/twice.txt");
+    assert_snapshot!(summary(&imported));
+    let of_64 = operation(&imported.profile, "sums::of_64");
+    assert_eq!(of_64.runs[1].counters["MB/s"], 34133.0);
+    assert!(of_64.counters["MB/s"].higher_is_better);
+}
+
+#[test]
 fn divan_has_medians() {
     assert_snapshot!(summary(&imported("divan/table.txt")));
 }
@@ -213,6 +238,55 @@ fn benchmark_dotnet_brief_has_no_launches() {
 #[test]
 fn catch2_has_means() {
     assert_snapshot!(stated(&imported("catch2/v2.xml")));
+}
+
+#[test]
+fn catch2_prints_means() {
+    let imported = imported("catch2/console.txt");
+    assert_snapshot!(stated(&imported));
+    let small = operation(&imported.profile, "sums / small");
+    assert_eq!(small.runs[0].samples_ns, [44.2652]);
+}
+
+#[test]
+fn asv_samples_are_of_one_run() {
+    let imported = imported("asv/v2.json");
+    assert_snapshot!(stated(&imported));
+    let list = operation(&imported.profile, "bench.mem_list");
+    assert_eq!(list.runs[0].memory_bytes, Some(8056));
+}
+
+#[test]
+fn gungraun_has_counts_and_no_times() {
+    let lines = imported("gungraun/lines.json");
+    assert_snapshot!(stated(&lines));
+    let one = imported("gungraun/summary.json");
+    let name = "counts::sums::sum small:(64)";
+    let counts = |imported: &Imported| operation(&imported.profile, name).runs[0].counters.clone();
+    assert_eq!(counts(&one), counts(&lines));
+    assert_eq!(counts(&one)["Instructions"], 334.0);
+}
+
+#[test]
+fn bmf_has_a_value_per_measure() {
+    let imported = imported("bmf/measures.json");
+    assert_snapshot!(summary(&imported));
+    let rate = operation(&imported.profile, "pkg.sort(n=10)");
+    assert_eq!(rate.runs[0].samples_ns, [1e9 / 5.55]);
+    let binary = operation(&imported.profile, "release binary");
+    assert_eq!(binary.runs[0].counters["file-size"], 1_048_576.0);
+    assert_eq!(binary.counters["file-size"].unit, "B");
+}
+
+#[test]
+fn what_a_custom_tool_wrote_for_github_action_benchmark_is_a_run() {
+    let imported = imported("github-action-benchmark/custom.json");
+    assert_snapshot!(summary(&imported));
+    assert!(imported.history.is_empty());
+    let requests = operation(&imported.profile, "Requests");
+    assert_eq!(requests.runs[0].samples_ns, [50_000.0]);
+    let rate = operation(&imported.profile, "Decode #2");
+    assert!(rate.counters["MB/s"].higher_is_better);
 }
 
 #[test]

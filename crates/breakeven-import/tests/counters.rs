@@ -115,6 +115,50 @@ fn divan_and_nvbench() {
 }
 
 #[test]
+fn iai_callgrind_before_gungraun() {
+    let summary = r#"{"version": "6", "module_path": "a::b", "function_name": "f", "id": "x", "profiles": [
+        {"tool": "Callgrind", "summaries": {"total": {"summary": {"Callgrind": {
+            "Ir": {"metrics": {"Both": [{"Int": 12}, {"Int": 10}]}}, "L1hits": {"metrics": {"Left": {"Int": 5}}}}}}}},
+        {"tool": "DHAT", "summaries": {"total": {"summary": {"DHAT": {"TotalBytes": {"metrics": {"Left": {"Int": 64}}}}}}}}]}"#;
+    let twice = read_text(format!("{summary}\n{summary}\n"));
+    let run = "DHAT TotalBytes 64 \"\" -\nInstructions 12 \"\" -\nL1 Hits 5 \"\" -\n";
+    assert_eq!(of(&twice, "a::b x:"), run.repeat(2));
+}
+
+#[test]
+fn asv_before_version_2_and_its_units() {
+    let file = r#"{"commit_hash": "abc", "version": 1, "results": {"b.time_a": 2e-6, "b.track_rate": 7, "b.time_lost": null,
+        "b.time_p": {"result": [1e-6, null, 3e-6, NaN], "params": [["1", "2"], ["'x'", "'y'"]], "samples": [[1e-6, 2e-6], null, null, null]}}}"#;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("machine/abc.json");
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, file).unwrap();
+    let units = r#"{"b.track_rate": {"unit": "rows/s"}, "version": 2}"#;
+    std::fs::write(folder.path().join("benchmarks.json"), units).unwrap();
+    let imported = breakeven_import::read(&path, &breakeven_import::Options::default()).unwrap();
+    assert_eq!(of(&imported, "b.track_rate"), "rows/s 7 \"rows/s\" +\n");
+    let operations = imported.profile.operations.iter();
+    let times = operations.map(|each| {
+        let samples: Vec<f64> = each.samples_ns().map(f64::round).collect();
+        (each.name.as_str(), samples, each.failure.is_some())
+    });
+    let expected = [
+        ("b.time_a", vec![2000.0], false),
+        ("b.time_lost", vec![], true),
+        ("b.time_p(1, 'x')", vec![1000.0, 2000.0], false),
+        ("b.time_p(1, 'y')", vec![], true),
+        ("b.time_p(2, 'x')", vec![3000.0], false),
+        ("b.track_rate", vec![], false),
+    ];
+    assert_eq!(times.collect::<Vec<_>>(), expected);
+    let notes: Vec<String> = imported.notes.iter().map(ToString::to_string).collect();
+    assert!(
+        notes.iter().any(|note| note.contains("b.time_p(2, 'y')")),
+        "{notes:?}"
+    );
+}
+
+#[test]
 fn published_data_js_of_go_has_all_units_in_one() {
     let bench = |name: &str, value: f64, unit: &str| {
         format!(

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use breakeven_import::{Format, Imported, Options, read_from};
 use breakeven_profile::file;
+use breakeven_profile::profile::Run;
 use rand::{RngExt as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -114,15 +115,30 @@ fn a_damaged_file_is_no_crash() {
     }
 }
 
+fn times(imported: &Imported) -> Vec<(&str, Vec<&[f64]>)> {
+    let operations = imported.profile.operations.iter();
+    fn samples(runs: &[Run]) -> Vec<&[f64]> {
+        runs.iter().map(|run| &run.samples_ns[..]).collect()
+    }
+    operations
+        .map(|each| (each.name.as_str(), samples(&each.runs)))
+        .collect()
+}
+
+/// What ends a process or a group in the output of a tool.
+const ENDS: [(&str, &str); 6] = [
+    ("go", "PASS"),
+    ("go", "\nFAIL"),
+    ("criterion/console", "\n\n"),
+    ("libtest/twice", "test result: "),
+    ("catch2/console", "test cases: "),
+    ("gungraun/lines", "}\n"),
+];
+
 /// A value that was cut is a smaller one, and a benchmark that was cut off is one that is not
 /// judged. Where a line or a process ends, nothing shows that more followed.
 #[test]
 fn a_file_that_was_cut_is_never_taken_for_a_complete_one() {
-    let times = |imported: &Imported| {
-        let operations = imported.profile.operations.iter();
-        let times = operations.map(|each| (each.name.clone(), each.samples_ns().collect()));
-        times.collect::<Vec<(String, Vec<f64>)>>()
-    };
     let mut silent = Vec::new();
     for path in files(&data("")) {
         let name = path.strip_prefix(data("")).unwrap().display().to_string();
@@ -144,17 +160,20 @@ fn a_file_that_was_cut_is_never_taken_for_a_complete_one() {
             continue;
         };
         let step = text.len() / 400 + 1;
-        let is_of = |formats: &[&str]| formats.iter().any(|each| name.starts_with(each));
+        let has_no_end = ["table", "collapsed", "rocprofv3/csv"];
+        let has_no_end = has_no_end.iter().any(|each| name.starts_with(each));
         for end in (1..text.len()).step_by(step) {
             let Ok(cut) = read(&text[..end]) else {
                 continue;
             };
             let said = cut.notes.iter().any(|note| !whole.notes.contains(note));
-            let said_end = |text: &str| text.contains("PASS") || text.contains("\nFAIL");
-            let may_end = is_of(&["go"]) && said_end(&String::from_utf8_lossy(&text[..end]))
-                || is_of(&["table", "collapsed", "rocprofv3/csv"])
-                    && (said || text[end - 1] == b'\n');
-            if !(times(&cut) == times(&whole) || may_end || cut.profile.interrupted) {
+            let before = String::from_utf8_lossy(&text[..end]);
+            let is_end =
+                |(folder, mark): &(_, _)| name.starts_with(folder) && before.contains(mark);
+            let has_ended = ENDS.iter().any(is_end);
+            let may_end = has_ended || has_no_end && (said || text[end - 1] == b'\n');
+            let is_same = times(&cut) == times(&whole);
+            if !(is_same || may_end || cut.profile.interrupted) {
                 silent.push(format!("{name}: {end} of {}", text.len()));
             }
         }

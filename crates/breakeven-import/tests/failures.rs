@@ -286,3 +286,41 @@ fn what_a_benchmark_of_divan_prints_in_place_of_its_figures_is_a_failure_or_none
     );
     assert!(failure(&logged, "alpha::cut").starts_with("no result"));
 }
+
+#[test]
+fn a_benchmark_that_criterion_or_libtest_did_not_finish_is_a_failure() {
+    let measured = "a                       time:   [1 ns 2 ns 3 ns]\n\n";
+    let stopped = read_text(format!(
+        "{measured}Benchmarking b: 1\nBenchmarking b: 1: Warming up for 3.0000 s\n"
+    ));
+    assert!(stopped.profile.interrupted);
+    assert!(failure(&stopped, "b: 1").starts_with("no result"));
+    let panicked = read_text(format!(
+        "{measured}Benchmarking b\nthread 'main' panicked at benches/a.rs:5:3:\nno input\n"
+    ));
+    assert!(failure(&panicked, "b").contains("panicked at benches/a.rs"));
+    // With `--nocapture` what a benchmark prints is in its line and below it.
+    let text = "running 2 tests\ntest a ... printed\nmore\nbench:   1,234.5 ns/iter (+/- 3)\n";
+    let printed = read_text(format!("{text}test b ... printed\n"));
+    assert_eq!(printed.profile.operations[0].runs[0].samples_ns, [1234.5]);
+    assert!(printed.profile.interrupted);
+    assert!(failure(&printed, "b").starts_with("no result"));
+}
+
+#[test]
+fn one_name_in_two_programs_is_two_benchmarks_of_libtest() {
+    let program = |path: &str, ns: u32| {
+        format!(
+            "     Running {path} (target/release/deps/x)\n\nrunning 1 test\ntest f ... bench: {ns} ns/iter (+/- 1)\n\ntest result: ok.\n\n"
+        )
+    };
+    let both = [("a.rs", 1), ("b.rs", 2), ("a.rs", 3), ("b.rs", 4)];
+    let text: String = both.map(|(path, ns)| program(path, ns)).concat();
+    let operations = read_text(text).profile.operations;
+    let runs = operations.iter().map(|each| {
+        let samples = each.runs.iter().map(|run| run.samples_ns[0]);
+        (each.name.as_str(), samples.collect::<Vec<_>>())
+    });
+    let runs: Vec<_> = runs.collect();
+    assert_eq!(runs, [("f", vec![1.0, 3.0]), ("f #2", vec![2.0, 4.0])]);
+}

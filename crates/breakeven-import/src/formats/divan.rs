@@ -17,11 +17,11 @@ use std::collections::HashMap;
 use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::{Environment, Profile};
 
+use crate::console::{plain, scaled, time};
 use crate::formats::{Importer, Options};
 use crate::gather::{Gather, Gathered};
 use crate::note::Notes;
 use crate::source::Source;
-use crate::unit::{Unit, value_and_unit};
 use crate::walk::ENDS_EARLY;
 
 pub(crate) static IMPORTER: Importer = Importer {
@@ -205,35 +205,4 @@ fn count(line: &str, counted: &mut String, operation: &mut Gathered, run: usize)
         };
         operation.figure(run, &name, unit, value);
     }
-}
-
-/// A value such as `8.3 GB/s` without the prefix of its unit.
-fn scaled(text: &str) -> Option<(f64, &str)> {
-    let (value, unit) = value_and_unit(text);
-    let value: f64 = value.parse().ok()?;
-    let prefixes = ['K', 'M', 'G', 'T', 'P'].into_iter().zip(1..);
-    let found = prefixes.filter_map(|(prefix, power)| Some((unit.strip_prefix(prefix)?, power)));
-    Some(match found.last() {
-        None => (value, unit),
-        Some((unit, power)) => match unit.strip_prefix('i') {
-            Some(unit) if !unit.starts_with('t') => (value * 1024_f64.powi(power), unit),
-            _ => (value * 1e3_f64.powi(power), unit),
-        },
-    })
-}
-
-fn time(text: &str) -> Option<f64> {
-    let (value, unit) = value_and_unit(text);
-    let value: f64 = value.parse().ok()?;
-    Some(Unit::named(unit)?.ns(value))
-}
-
-/// The line without the colours of a terminal.
-fn plain(line: &str) -> String {
-    let mut parts = line.split('\u{1b}');
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |text, part| match part.split_once('m') {
-        Some((codes, rest)) if codes.starts_with('[') => text + rest,
-        _ => text + part,
-    })
 }

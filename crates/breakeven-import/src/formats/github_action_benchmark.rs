@@ -10,6 +10,10 @@
 //! figure that is no time otherwise (percent) is a counter of its unit's name, of which more
 //! or less is better as the tool says (`customBiggerIsBetter`).
 //!
+//! A list of `{name, value, unit}`, as the tools `customSmallerIsBetter` and
+//! `customBiggerIsBetter` read it, is one run without a history. Which of the two tools reads
+//! it is in the workflow: of what is no rate less counts as better, with a note.
+//!
 //! Source: the README of benchmark-action/github-action-benchmark, and `src/write.ts`.
 
 use std::collections::{BTreeMap, HashMap};
@@ -28,16 +32,23 @@ use crate::unit::{Unit, value_and_unit};
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "github-action-benchmark",
-    about: "github-action-benchmark: dev/bench/data.js, or its external JSON file",
+    about: "github-action-benchmark: dev/bench/data.js, its external JSON file, or what a custom tool wrote for it",
     recognises: |source| {
         source.text().trim_start().starts_with(PREFIX)
             || source.has("entries") && source.has("lastUpdate")
+            || is_custom(source)
     },
     read,
 };
 
 /// What makes the JSON a script.
 const PREFIX: &str = "window.BENCHMARK_DATA";
+
+fn is_custom(source: &Source) -> bool {
+    ["[].name", "[].value", "[].unit"]
+        .iter()
+        .all(|key| source.has(key))
+}
 
 #[derive(Deserialize)]
 struct Document {
@@ -71,6 +82,17 @@ struct Bench {
 type Group<'d> = Vec<(&'d str, &'d Measured)>;
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
+    if is_custom(&source) {
+        let measured = Measured {
+            commit: None,
+            date: None,
+            tool: String::new(),
+            benches: json::read(source)?,
+        };
+        let profile = profile(&vec![("", &measured)], notes)?;
+        notes.add(Note::SummaryOnly { figure: "value" });
+        return Ok(profile);
+    }
     let document: Document = json::read(source.without(PREFIX))?;
     let mut newest: Group<'_> = Vec::new();
     let mut groups: Vec<Group<'_>> = Vec::new();
@@ -138,8 +160,14 @@ fn profile(group: &Group<'_>, notes: &mut Notes) -> Result<Profile, FileError> {
             let times = known.entry(name).or_default();
             *times += usize::from(is_new);
             let mark = Some(times.to_string());
-            let operation = gather.entry(&format!("{suite}: {name}"), "cpu", mark);
-            operation.attribute("suite", *suite);
+            let operation = match *suite {
+                "" => gather.entry(name, "cpu", mark),
+                suite => {
+                    let operation = gather.entry(&format!("{suite}: {name}"), "cpu", mark);
+                    operation.attribute("suite", suite);
+                    operation
+                }
+            };
             match Unit::named(unit) {
                 Some(unit) if is_new => operation.sample(0, unit.ns(bench.value.0)),
                 Some(_) => {}
@@ -148,6 +176,9 @@ fn profile(group: &Group<'_>, notes: &mut Notes) -> Result<Profile, FileError> {
                     operation.figure(0, unit, unit, bench.value.0);
                     if let Some(counter) = operation.operation.counters.get_mut(unit) {
                         counter.higher_is_better |= measured.tool == "customBiggerIsBetter";
+                        if suite.is_empty() && !counter.higher_is_better {
+                            notes.no_direction(unit);
+                        }
                     }
                 }
             }

@@ -8,6 +8,8 @@
 //! | [`speedscope`] | speedscope.app | timeline and stacks, else the operations |
 //! | [`collapsed`] | the tools around `flamegraph.pl` | the stacks, else the timeline, else the operations |
 //! | [`flamegraph`] | any browser (SVG) | as [`collapsed`] |
+//! | [`pprof`] | `go tool pprof`, pprof | as [`collapsed`] |
+//! | [`bmf`] | Bencher | the figures of the operations |
 //! | [`tree`], [`placed`] | programs that draw | as [`collapsed`]; the timeline |
 //!
 //! ```
@@ -27,6 +29,7 @@
 
 use std::io;
 
+pub mod bmf;
 pub mod chrome;
 pub mod collapsed;
 mod flame;
@@ -34,6 +37,7 @@ pub mod flamegraph;
 mod fold;
 mod label;
 mod placed;
+pub mod pprof;
 pub mod speedscope;
 mod tracks;
 

@@ -3,8 +3,10 @@
 
 #[path = "../../../breakeven-profile/tests/file/arbitrary.rs"]
 mod arbitrary;
+mod bmf;
 mod chrome;
 mod folded;
+mod pprof;
 mod properties;
 mod schema;
 mod speedscope;
