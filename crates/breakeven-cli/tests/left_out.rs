@@ -26,6 +26,7 @@ fn the_help_lists_what_there_is() {
       compare  Compare two profiles: what became slower or faster, and what is inconclusive
       convert  Convert between profiles and the files of other benchmarks and profilers
       history  Keep profiles over time, and find what changed and when
+      audit    Replay past results through a rule for CI, and count its false alarms
       report   Write a profile as one self-contained HTML page, for a browser
       advise   Advise what to change first, and estimate what it saves
       help     Print this message or the help of the given subcommand(s)
