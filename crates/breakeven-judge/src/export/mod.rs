@@ -39,6 +39,7 @@ mod label;
 mod placed;
 pub mod pprof;
 pub mod speedscope;
+mod texts;
 mod tracks;
 
 pub use flame::{Node, Tree, tree};

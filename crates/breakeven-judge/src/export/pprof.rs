@@ -3,7 +3,6 @@
 //!
 //! Source: `proto/profile.proto` of google/pprof.
 
-use std::collections::HashMap;
 use std::io::{BufWriter, Write};
 
 use breakeven_profile::profile::Profile;
@@ -12,6 +11,7 @@ use flate2::write::GzEncoder;
 
 use super::ExportError;
 use super::fold::fold;
+use super::texts::Texts;
 
 /// Writes the paths that [`collapsed`](super::collapsed) writes: a sample for each, whose value
 /// is the path's own time in ns. A comment names their source in the profile.
@@ -27,15 +27,16 @@ pub fn write(profile: &Profile, out: impl Write) -> Result<(), ExportError> {
     // The first text is empty, as the format wants it.
     let mut texts = Texts::default();
     texts.number("");
+    let mut number = |text: &str| texts.number(text) as u64;
     let mut message = Message::default();
     message.message(1, |kind| {
-        kind.count(1, texts.number("time"));
-        kind.count(2, texts.number("nanoseconds"));
+        kind.count(1, number("time"));
+        kind.count(2, number("nanoseconds"));
     });
     // A frame is a function and a location, both with the number of its name.
     let mut frames: Vec<u64> = Vec::new();
     for (path, ns) in folded.paths() {
-        let mut path: Vec<u64> = path.map(|frame| texts.number(frame)).collect();
+        let mut path: Vec<u64> = path.map(&mut number).collect();
         frames.extend(&path);
         path.reverse();
         message.message(2, |sample| {
@@ -55,7 +56,7 @@ pub fn write(profile: &Profile, out: impl Write) -> Result<(), ExportError> {
             function.count(2, id);
         });
     }
-    let comment = texts.number(&folded.source.to_string());
+    let comment = number(&folded.source.to_string());
     message.count(13, comment);
     for text in &texts.all {
         message.bytes(6, text.as_bytes());
@@ -63,25 +64,6 @@ pub fn write(profile: &Profile, out: impl Write) -> Result<(), ExportError> {
     let mut out = GzEncoder::new(BufWriter::new(out), Compression::default());
     out.write_all(&message.0)?;
     Ok(out.finish()?.flush()?)
-}
-
-/// The texts of a profile, each once.
-#[derive(Default)]
-struct Texts {
-    all: Vec<String>,
-    numbers: HashMap<String, u64>,
-}
-
-impl Texts {
-    fn number(&mut self, text: &str) -> u64 {
-        if let Some(number) = self.numbers.get(text) {
-            return *number;
-        }
-        let number = self.all.len() as u64;
-        self.all.push(text.to_owned());
-        self.numbers.insert(text.to_owned(), number);
-        number
-    }
 }
 
 /// A message of protobuf: fields with their number, in base 128 where they are counts.

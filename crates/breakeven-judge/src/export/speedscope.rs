@@ -4,7 +4,6 @@
 //! one. Without either there is a sampled profile of the operations.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
 
 use breakeven_profile::profile::{Profile, Timeline, TimelineEvent};
@@ -13,6 +12,7 @@ use serde::{Serialize, Serializer};
 
 use super::fold::{Shares, shares};
 use super::label::Labels;
+use super::texts::Texts;
 use super::tracks::{By, Step, Track, end_ns, tracks, walk};
 use super::{ExportError, sum};
 
@@ -31,7 +31,7 @@ pub fn write(profile: &Profile, out: impl Write) -> Result<(), ExportError> {
     let timeline = profile.timeline.as_ref();
     let timeline = timeline.filter(|timeline| !timeline.events.is_empty());
     let labels = Labels::of(profile);
-    let mut frames = Frames::default();
+    let mut frames = Texts::default();
     let sampled = match timeline.is_none() && profile.stacks.is_empty() {
         true => of_operations(profile, &labels, &mut frames)?,
         false => of_stacks(profile, &mut frames)?,
@@ -54,7 +54,7 @@ pub fn write(profile: &Profile, out: impl Write) -> Result<(), ExportError> {
         name: profile.generator.as_deref().unwrap_or("breakeven profile"),
         active_profile_index: 0,
         shared: Shared {
-            frames: &frames.list,
+            frames: frames.all.iter().map(|name| Frame { name }).collect(),
         },
         profiles,
     };
@@ -78,34 +78,12 @@ struct File<'a> {
 
 #[derive(Serialize)]
 struct Shared<'a> {
-    frames: &'a [Frame],
+    frames: Vec<Frame<'a>>,
 }
 
 #[derive(Serialize)]
-struct Frame {
-    name: String,
-}
-
-/// Frames by name, without duplicates.
-#[derive(Default)]
-struct Frames {
-    list: Vec<Frame>,
-    numbers: HashMap<String, usize>,
-}
-
-impl Frames {
-    /// The number of a frame; assigns one if it is new.
-    fn number(&mut self, name: &str) -> usize {
-        if let Some(number) = self.numbers.get(name) {
-            return *number;
-        }
-        let number = self.list.len();
-        self.numbers.insert(name.to_owned(), number);
-        self.list.push(Frame {
-            name: name.to_owned(),
-        });
-        number
-    }
+struct Frame<'a> {
+    name: &'a str,
 }
 
 fn call<'a>(labels: &Labels<'_>, event: &'a TimelineEvent) -> Cow<'a, str> {
@@ -135,7 +113,7 @@ fn evented<'a>(
     labels: &'a Labels<'a>,
     timeline: &'a Timeline,
     track: Track<'a>,
-    frames: &'a Frames,
+    frames: &'a Texts,
 ) -> Sheet<'a> {
     let calls = || track.calls.iter().map(|index| &timeline.events[*index]);
     Sheet::Evented(Evented {
@@ -157,7 +135,7 @@ struct Events<'a> {
     labels: &'a Labels<'a>,
     timeline: &'a Timeline,
     track: Track<'a>,
-    frames: &'a Frames,
+    frames: &'a Texts,
 }
 
 #[derive(Serialize)]
@@ -214,7 +192,7 @@ fn sampled(
     }))
 }
 
-fn of_stacks(profile: &Profile, frames: &mut Frames) -> Result<Option<Sampled>, ExportError> {
+fn of_stacks(profile: &Profile, frames: &mut Texts) -> Result<Option<Sampled>, ExportError> {
     let paths = profile.stacks.iter().map(|stack| {
         let path = stack.frames.iter().map(|name| frames.number(name));
         (path.collect(), stack.self_ns)
@@ -225,7 +203,7 @@ fn of_stacks(profile: &Profile, frames: &mut Frames) -> Result<Option<Sampled>, 
 fn of_operations(
     profile: &Profile,
     labels: &Labels<'_>,
-    frames: &mut Frames,
+    frames: &mut Texts,
 ) -> Result<Option<Sampled>, ExportError> {
     let mut paths = Vec::new();
     for operation in &profile.operations {
