@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result, bail};
+use breakeven_history::{History, is_history};
 use breakeven_import::{Columns, Entry, Format, Imported, Options};
 use breakeven_judge::Limits;
 use breakeven_judge::page::clean;
@@ -138,6 +139,35 @@ impl<'a> Input<'a> {
                 date: None,
             }],
         })
+    }
+
+    /// Earlier profiles, oldest first: of each path the latest ones. Of a history, those of the
+    /// machine of `like`, else of its newest entry, if it records machines.
+    pub(crate) fn read_past(
+        &mut self,
+        paths: &[PathBuf],
+        like: Option<&Profile>,
+        most: usize,
+    ) -> Result<Vec<Profile>> {
+        let mut profiles = Vec::new();
+        for path in paths {
+            if !is_history(path) {
+                let entries = self.read_history(path)?;
+                let older = entries.len().saturating_sub(most);
+                profiles.extend(entries.into_iter().skip(older).map(|entry| entry.profile));
+                continue;
+            }
+            let history = History::open(path)?;
+            let branch = history.main_branch()?;
+            let newest = match (like, history.entries(&branch)?.last()) {
+                (None, Some(newest)) => Some(history.profile(newest.id)?),
+                _ => None,
+            };
+            if let Some(like) = like.or(newest.as_ref()) {
+                profiles.extend(history.latest(&branch, &like.environment, most)?);
+            }
+        }
+        Ok(profiles)
     }
 }
 

@@ -356,3 +356,37 @@ fn a_rule_is_replayed_over_a_history() {
     let refused = within(&history, "audit breakeven-history.db --rule mean>5").refusal();
     assert!(refused.contains("as in `mean > 5%`"), "{refused}");
 }
+
+/// Results of two machines are no changes of one; what no file uses is refused.
+#[test]
+fn an_audit_of_a_history_is_of_one_machine() {
+    let history = directory();
+    for number in 0..12 {
+        let (cpu, ns) = if number % 2 == 0 {
+            ("A", 8e6)
+        } else {
+            ("B", 16e6)
+        };
+        let profile = format!(
+            r#"{{"format":"breakeven-profile","version":1,"environment":{{"cpu":{{"model":"{cpu}"}}}},
+                "operations":[{{"name":"decode","device":"cpu","samples_ns":[{ns}]}}]}}"#
+        );
+        fs::write(history.path().join("new.json"), profile).unwrap();
+        let day = number + 1;
+        let added = format!(
+            "history add new.json --at c{number} --branch main --date 2026-03-{day:02}T12:00:00Z"
+        );
+        within(&history, &added).quietly(0);
+    }
+    let audited = within(&history, "audit breakeven-history.db --format json").quietly(0);
+    let (changes, stopped) = (
+        &audited.json()["changes"],
+        &audited.json()["by_rule"]["stopped"],
+    );
+    assert_eq!((changes.as_u64(), stopped.as_u64()), (Some(5), Some(0)));
+    let refused = within(&history, "audit new.json --unit 100hz").refusal();
+    assert!(
+        refused.contains("--unit is for files of the format collapsed"),
+        "{refused}"
+    );
+}

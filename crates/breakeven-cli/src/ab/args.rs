@@ -8,9 +8,9 @@ use clap::Args;
 #[derive(Debug, Args)]
 pub(crate) struct AbArgs {
     /// The first command, the baseline, in quotes; if one of the two has shell syntax (`|`, `>`,
-    /// `;` …), `sh -c` runs both, and its start is measured too. With --kernel or --chain, how to run that: a
-    /// list of device=cpu|gpu|ID, pool=off, default, tuned, size=N, window=N, separate, fused, and
-    /// NAME=VALUE for the parameters that `breakeven tune` lists, as in "units=64,rows=2"
+    /// `;` …), `sh -c` runs both, and its start is measured too. With --kernel or --chain, how to run
+    /// that: a list of device=cpu|gpu|ID, pool=off, default, tuned, size=N, window=N, separate, fused,
+    /// and NAME=VALUE for the parameters that `breakeven tune` lists, as in "units=64,rows=2"
     #[arg(value_name = "A", value_parser = words)]
     pub(crate) a: CommandLine,
 

@@ -4,9 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use breakeven_history::{History, is_history};
 use breakeven_judge::audit::{Rule, audit};
-use breakeven_profile::profile::Profile;
 use clap::Args;
 
 use crate::exit::Ending;
@@ -16,7 +14,8 @@ use crate::values::PageFormat;
 
 #[derive(Debug, Args)]
 pub(crate) struct AuditArgs {
-    /// Past results, oldest first: profiles, files of other tools, or a history
+    /// Past results, oldest first: profiles, files of other tools, or a history (of the machine of its
+    /// newest entry)
     #[arg(value_name = "PAST", required = true)]
     pub(crate) past: Vec<PathBuf>,
 
@@ -36,18 +35,8 @@ pub(crate) struct AuditArgs {
 pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     distinct(&args.past)?;
     let mut input = Input::new(&args.input, err);
-    let mut entries: Vec<Profile> = Vec::new();
-    for path in &args.past {
-        if is_history(path) {
-            let history = History::open(path)?;
-            for entry in history.entries(&history.main_branch()?)? {
-                entries.push(history.profile(entry.id)?);
-            }
-        } else {
-            let found = input.read_history(path)?;
-            entries.extend(found.into_iter().map(|entry| entry.profile));
-        }
-    }
+    let entries = input.read_past(&args.past, None, usize::MAX)?;
+    input.check_options()?;
     let audit = audit(&entries, &args.rule)?;
     page_or_document(args.format, || audit.page(), || &audit, out)?;
     Ok(Ending::Done)

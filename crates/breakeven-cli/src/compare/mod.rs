@@ -4,12 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use breakeven_history::History;
 use breakeven_judge::Policy;
 use breakeven_judge::compare;
 use breakeven_judge::compare::Options;
 use breakeven_profile::file;
-use breakeven_profile::profile::Profile;
 
 use crate::compare::accept::Accepted;
 use crate::compare::args::{CompareArgs, Output};
@@ -52,7 +50,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
     let options = Options {
         threshold: args.threshold,
         alpha: args.alpha,
-        history: history(&args.history, &after, &mut input)?,
+        history: input.read_past(&args.history, after.first(), ENTRIES)?,
         relative_to_common_shift: args.relative,
         plain_threshold: args.plain_threshold,
         metric: args.metric.clone(),
@@ -88,27 +86,6 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
 
 /// Most entries of a history that are used to estimate the noise.
 const ENTRIES: usize = 50;
-
-/// Earlier profiles, oldest first: the named files, and the latest entries of a history, of the
-/// same machine if it records machines.
-fn history(paths: &[PathBuf], current: &[Profile], input: &mut Input<'_>) -> Result<Vec<Profile>> {
-    let mut profiles = Vec::new();
-    for path in paths {
-        match (breakeven_history::is_history(path), current.first()) {
-            (true, Some(current)) => {
-                let history = History::open(path)?;
-                let branch = history.main_branch()?;
-                profiles.extend(history.latest(&branch, &current.environment, ENTRIES)?);
-            }
-            _ => {
-                let entries = input.read_history(path)?;
-                let older = entries.len().saturating_sub(ENTRIES);
-                profiles.extend(entries.into_iter().skip(older).map(|entry| entry.profile));
-            }
-        }
-    }
-    Ok(profiles)
-}
 
 /// The files of both sides, without duplicates on one side.
 fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {

@@ -301,8 +301,7 @@ impl<T> Flight<T> {
 
     /// Returns, once the output is available, the time of the upload and the download, by the
     /// host's clock. Copies that the device makes on its own after the host's part are not
-    /// included. None if that was not timed: for less than a MiB, and for most larger ones, because
-    /// timing needs another wait.
+    /// included. None if that was not timed: for less than a MiB, and for most larger ones.
     pub fn transfer_time(&self) -> Option<Duration> {
         self.reply.state().transfer_time
     }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::hardware::Fact;
 use crate::plan::{GpuSpec, Power};
+use crate::testing::ScenarioGpu;
 
 /// The properties of a [`SimulatedGpu`](super::SimulatedGpu). The default is a discrete GPU without
 /// limits on which nothing takes time.
@@ -72,17 +73,17 @@ impl SimulatedSpec {
         }
     }
 
-    /// Creates an NVIDIA H200 by CUDA, from the table in `docs/performance.md`: a launch of 10 µs,
-    /// uploads at 8.0 GB/s and downloads at 3.2 GB/s, in one queue. A task moves `bytes` up and
-    /// down; the host's part in the copies costs no core here.
-    pub fn h200_cuda(task_time: Duration, [up, down]: [u64; 2]) -> Self {
-        let seconds = up as f64 / 8.0e9 + down as f64 / 3.2e9;
-        let bytes = up.saturating_add(down);
+    /// Creates the device of [`ScenarioGpu::h200_cuda`], with its transfers in one queue: the host's
+    /// part in them costs no core here.
+    pub fn h200_cuda(task_time: Duration, bytes: [u64; 2]) -> Self {
+        let gpu = ScenarioGpu::h200_cuda(task_time.as_nanos() as f64, bytes);
+        let [up, down] = bytes;
+        let transfer_s = gpu.host_ns.iter().sum::<f64>() / 1e9;
         Self {
             overlaps: false,
-            ..Self::new(Duration::from_micros(10), task_time)
+            ..Self::new(Duration::from_secs_f64(gpu.launch_ns / 1e9), task_time)
         }
-        .with_transfer(bytes as f64 / seconds, up, down)
+        .with_transfer(up.saturating_add(down) as f64 / transfer_s, up, down)
     }
 
     /// Sets transfers: `upload` and `download` bytes per task at `bytes_per_s`.
