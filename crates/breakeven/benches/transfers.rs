@@ -4,8 +4,9 @@
 //!     cargo bench -p breakeven --bench transfers [-- --quick] [--software]
 //!
 //! `memcpy`, upload and download take turns in one process; each figure is a ratio of medians. An
-//! upload ends when the bytes are there. A download ends with a new `Vec`, whose memory the system
-//! has to fill first, so it is compared with `to_vec` too.
+//! upload ends when the bytes are there; `upload_pinned` is one from page-locked memory, on CUDA. A
+//! download ends with a new `Vec`, whose memory the system has to fill first, so it is compared with
+//! `to_vec` too.
 #![allow(
     clippy::print_stdout,
     missing_docs,
@@ -52,7 +53,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let tensor = Tensor::new(&values, &[1, len])?;
         let call = gpu.prepare(&VectorAdd, &[&tensor, &tensor])?;
         call.launch()?;
-        let mut times = [const { Vec::new() }; 4];
+        let pinned = Tensor::pinned(&gpu, &[1, len], |pinned| pinned.copy_from_slice(&values))?;
+        let pinned = bytemuck::cast_slice(pinned.host()?);
+        let mut times = [const { Vec::new() }; 5];
         for round in 0..=rounds {
             let begun = Instant::now();
             there.copy_from_slice(black_box(&values));
@@ -67,19 +70,36 @@ fn main() -> Result<(), Box<dyn Error>> {
             let begun = Instant::now();
             drop(black_box(black_box(&values).to_vec()));
             let made = begun.elapsed();
+            let begun = Instant::now();
+            drop(black_box(gpu.upload(pinned)?));
+            let sent_pinned = begun.elapsed();
             // The first round finds nothing that was used before.
             if round > 0 {
-                for (times, took) in times.iter_mut().zip([copied, sent, brought, made]) {
+                for (times, took) in
+                    times
+                        .iter_mut()
+                        .zip([copied, sent, brought, made, sent_pinned])
+                {
                     times.push(took.as_secs_f64());
                 }
             }
         }
-        let [copy, up, down, new] = times.map(|times| median(&times).unwrap_or(f64::NAN));
+        let [copy, up, down, new, up_pinned] =
+            times.map(|times| median(&times).unwrap_or(f64::NAN));
         let name = |what: &str| format!("transfers/{what}_kib_{kib}");
         metric::metric(&name("memcpy"), copy * 1e6, "us");
         metric::metric(&name("upload_of_memcpy"), copy / up, "ratio");
         metric::metric(&name("download_of_memcpy"), copy / down, "ratio");
         metric::metric(&name("download_of_to_vec"), new / down, "ratio");
+        metric::metric(&name("upload_pinned_of_memcpy"), copy / up_pinned, "ratio");
+        let rate = |took: f64| 4e-9 * len as f64 / took;
+        for (what, took) in [
+            ("upload", up),
+            ("upload_pinned", up_pinned),
+            ("download", down),
+        ] {
+            metric::metric(&name(what), rate(took), "GB/s");
+        }
     }
     Ok(())
 }

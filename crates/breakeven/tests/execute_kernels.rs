@@ -338,7 +338,7 @@ fn looking_does_not_wait_and_two_batches_do_not_mix() {
 }
 
 #[test]
-fn some_launches_tell_what_moving_their_data_took() {
+fn large_launches_report_what_moving_their_data_took() {
     let Some(gpu) = first_gpu() else {
         return;
     };
@@ -353,7 +353,6 @@ fn some_launches_tell_what_moving_their_data_took() {
         assert!(took.is_none_or(|took| took > Duration::ZERO && took < start.elapsed()));
         took
     };
-    // A MiB in all is worth a wait of its own, one time in eight: of 400 none once in 10^23.
-    assert!((0..400).any(|_| run(task(200_000)).is_some()));
-    assert!((0..50).all(|_| run(task(1_000)).is_none()));
+    assert!((0..5).all(|_| run(task(200_000)).is_some()));
+    assert!((0..5).all(|_| run(task(1_000)).is_none()));
 }

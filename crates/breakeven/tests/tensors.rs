@@ -75,6 +75,34 @@ fn what_is_on_the_device_is_not_sent_again() {
 }
 
 #[test]
+fn a_pinned_tensor_is_like_any_other() {
+    let Some(gpu) = first_gpu() else {
+        return;
+    };
+    let values: Vec<f32> = (0..3 << 20).map(|at| (at % 1000) as f32).collect();
+    let shape = [3, 1 << 20];
+    let fill = |pinned: &mut [f32]| {
+        assert!(pinned.iter().all(|value| *value == 0.0));
+        pinned.copy_from_slice(&values);
+    };
+    let pinned = Tensor::pinned(&gpu, &shape, fill).unwrap();
+    let sum = gpu.run(&VectorAdd, &[&pinned, &pinned]).unwrap();
+    let twice: Vec<f32> = values.iter().map(|value| 2.0 * value).collect();
+    assert!(sum.host().unwrap() == twice);
+    assert!(pinned.items(1..2).unwrap().host().unwrap() == &values[1 << 20..2 << 20]);
+    assert!(pinned.into_vec().unwrap() == values);
+
+    let none = Tensor::<u32>::pinned(&gpu, &[0, 5], |values| assert!(values.is_empty())).unwrap();
+    assert_eq!(none.host(), Ok(&[][..]));
+    let refused = |shape: &[usize]| {
+        let filled = |_: &mut [f32]| panic!("filled");
+        Tensor::pinned(&gpu, shape, filled).unwrap_err().kind
+    };
+    assert_eq!(refused(&[]), DeviceErrorKind::Refused);
+    assert_eq!(refused(&[1 << 50]), DeviceErrorKind::NeverFits);
+}
+
+#[test]
 fn views_begin_wherever_they_like() {
     let Some(gpu) = first_gpu() else {
         return;

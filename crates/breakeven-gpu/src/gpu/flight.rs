@@ -20,9 +20,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use cubecl::stream_id::StreamId;
-use rand::RngExt;
-
 use super::faults::{Mark, OnDevice as _};
 use super::form::Output;
 use super::run::{Plan, parameter_bytes};
@@ -31,6 +28,7 @@ use crate::device::TensorFuture;
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::operator::Operator;
 use crate::tensor::{Element, Inputs, Tensor};
+use cubecl::stream_id::StreamId;
 
 /// Work on its way through a device: a future of its output, for any runtime.
 /// Dropping it gives it up: what the device still does for it is thrown away.
@@ -50,11 +48,8 @@ pub struct Flight<T> {
     started: Instant,
 }
 
-/// Transfers of less than this are not timed, since that takes a wait of its own …
+/// Transfers of less than this are not timed: CubeCL makes them after the host's part.
 const TIMED_FROM: u64 = 1 << 20;
-
-/// … and of the larger ones one in this many is.
-const TIMED_ONE_IN: u32 = 8;
 
 /// Where a lane's thread stores the result of a flight.
 struct Reply<T> {
@@ -197,9 +192,7 @@ pub(super) fn start<O: Operator + ?Sized, T: Send + 'static>(
     let new_bytes = plans.iter().map(|plan| plan.new_bytes(gpu));
     let new_bytes = new_bytes.fold(0, u64::saturating_add);
     gpu.check_limit(new_bytes)?;
-    let is_timed = output == Output::OnHost
-        && new_bytes >= TIMED_FROM
-        && rand::rng().random_ratio(1, TIMED_ONE_IN);
+    let is_timed = output == Output::OnHost && new_bytes >= TIMED_FROM;
     let parameters = gpu.parameters(operator)?;
     let idle = shared.lanes.idle().pop();
     let lane = idle.map_or_else(|| Lane::open(gpu), Ok)?;
@@ -301,7 +294,7 @@ impl<T> Flight<T> {
 
     /// Returns, once the output is available, the time of the upload and the download, by the
     /// host's clock. Copies that the device makes on its own after the host's part are not
-    /// included. None if that was not timed: for less than a MiB, and for most larger ones.
+    /// included. None for less than a MiB.
     pub fn transfer_time(&self) -> Option<Duration> {
         self.reply.state().transfer_time
     }

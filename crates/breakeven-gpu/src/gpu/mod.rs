@@ -26,12 +26,14 @@ use crate::tune::{Configuration, Tuned};
 
 mod adopt;
 mod buffer;
+mod cuda;
 mod executor;
 mod faults;
 mod flight;
 mod form;
 mod memory;
 mod open;
+mod ring;
 mod run;
 mod staging;
 mod timing;
@@ -44,6 +46,7 @@ pub use adopt::{DeviceMemory, Lent};
 pub use buffer::Buffer;
 /// The library that kernels are written in, in the version that this crate uses.
 pub use cubecl;
+pub(crate) use cuda::PageLockedWords;
 /// CUDA's driver, in the version that this crate uses.
 pub use cudarc;
 pub use executor::OperatorExecutor;

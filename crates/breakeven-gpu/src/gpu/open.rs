@@ -4,9 +4,10 @@ use cubecl::cuda::{CudaDevice, CudaRuntime};
 use cubecl::prelude::Runtime;
 use cubecl::wgpu::{RuntimeOptions, WgpuDevice, WgpuRuntime, WgpuSetup, init_device};
 
+use super::cuda::CudaCopies;
 use super::faults::{self, Faults};
 use super::staging::Staging;
-use super::transfer::{Copies, CudaCopies};
+use super::transfer::Copies;
 use super::{Client, Gpu};
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::hardware::{DeviceId, GpuInfo};

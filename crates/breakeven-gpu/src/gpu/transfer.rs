@@ -2,28 +2,17 @@
 //!
 //! CubeCL copies each upload twice, each time into memory that is new to the process, and each
 //! download through pinned memory, which each stream first has to allocate by the 32 MiB. So large
-//! copies go around it: CUDA's driver copies to and from the caller's memory directly, wgpu's queue
-//! by way of blocks that stay ([`Staging`]).
+//! copies go around it, by CUDA's driver ([`CudaCopies`]) or on wgpu's queue ([`Staging`]).
 
-use std::mem::MaybeUninit;
-use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use cubecl::client::ComputeClient;
-use cubecl::cuda::CudaRuntime;
-use cudarc::driver::DriverError;
-use cudarc::driver::result::{ctx, device, init, primary_ctx, stream};
-use cudarc::driver::result::{memcpy_dtod_async, memcpy_dtoh_async, memcpy_htod_async};
-use cudarc::driver::sys::{CUcontext, CUdeviceptr, CUstream};
-
-use super::faults::{Failure, OnDevice as _, of_text};
+use super::cuda::{CudaCopies, PageLockedWords};
+use super::faults::OnDevice as _;
 use super::staging::{BUSY, Staging};
 use super::wait::until_ready;
 use super::{Buffer, Gpu, with_client};
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::large_pages::with_room;
-use crate::locked;
 use crate::tensor::Element;
 
 /// CUDA's driver takes so much from any memory without waiting for the device; with less,
@@ -134,10 +123,23 @@ impl Gpu {
         Ok((brought.collect::<Result<_, _>>()?, done))
     }
 
+    /// Page-locked words, all zero; none if the backend knows no such memory. Fails if the device
+    /// could never take as many.
+    pub(crate) fn page_locked(&self, len: usize) -> Result<Option<PageLockedWords>, DeviceError> {
+        self.check_fits(&[4 * len as u64])?;
+        match &self.shared.copies {
+            Copies::Cuda(copies) if len > 0 => {
+                self.guarded(|| copies.page_locked(4 * len)).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// Gives back the blocks that large copies keep.
     pub(super) fn trim_blocks(&self) {
-        if let Copies::Wgpu(staging) = &self.shared.copies {
-            staging.trim();
+        match &self.shared.copies {
+            Copies::Cuda(copies) => copies.trim(),
+            Copies::Wgpu(staging) => staging.trim(),
         }
     }
 
@@ -151,123 +153,6 @@ impl Gpu {
         let downloaded = &self.shared.downloaded;
         downloaded.fetch_add(bytes as u64, Ordering::Relaxed);
         Ok(found)
-    }
-}
-
-/// Copies that CUDA's driver makes, each on a stream of ours that is waited for.
-pub(super) struct CudaCopies {
-    pub(super) client: ComputeClient<CudaRuntime>,
-    /// The one that CubeCL has too; it lasts as long as the process.
-    context: CUcontext,
-    idle: Mutex<Vec<Stream>>,
-}
-
-struct Stream(CUstream);
-
-// SAFETY: CUDA's contexts and streams may be used from any thread; a stream is one call's at
-// a time.
-unsafe impl Send for CudaCopies {}
-// SAFETY: as above; what is idle is behind a lock.
-unsafe impl Sync for CudaCopies {}
-
-impl CudaCopies {
-    pub(super) fn open(
-        client: ComputeClient<CudaRuntime>,
-        ordinal: usize,
-    ) -> Result<Self, DeviceError> {
-        init().on_device()?;
-        let device = device::get(i32::try_from(ordinal).unwrap_or(i32::MAX)).on_device()?;
-        // SAFETY: the device was just found.
-        let context = unsafe { primary_ctx::retain(device) }.on_device()?;
-        Ok(Self {
-            client,
-            context,
-            idle: Mutex::default(),
-        })
-    }
-
-    /// Where a buffer is, for as long as it lives.
-    pub(super) fn place(&self, buffer: &Buffer) -> Result<CUdeviceptr, DeviceError> {
-        let place = self.client.get_resource(buffer.handle()).on_device()?;
-        Ok(place.resource().ptr)
-    }
-
-    /// # Safety
-    ///
-    /// At that place there is room for the bytes, which nothing else uses meanwhile.
-    unsafe fn to_device(&self, place: CUdeviceptr, bytes: &[u8]) -> Result<(), DeviceError> {
-        self.copy(|stream| {
-            // SAFETY: the caller vouches for the place; the bytes are borrowed until the
-            // stream was waited for.
-            unsafe { memcpy_htod_async(place, bytes, stream) }
-        })
-    }
-
-    /// # Safety
-    ///
-    /// At that place there are as many bytes, which nothing writes meanwhile.
-    unsafe fn to_host<E: Element>(
-        &self,
-        place: CUdeviceptr,
-        bytes: usize,
-    ) -> Result<Vec<E>, DeviceError> {
-        let len = bytes / size_of::<E>();
-        let mut found = with_room(len);
-        let room: &mut [MaybeUninit<E>] = &mut found.spare_capacity_mut()[..len];
-        self.copy(|stream| {
-            // SAFETY: the caller vouches for the place; the room is borrowed until the
-            // stream was waited for.
-            unsafe { memcpy_dtoh_async(room, place, stream) }
-        })?;
-        // SAFETY: as many were copied, and any bits are an element.
-        unsafe { found.set_len(len) };
-        Ok(found)
-    }
-
-    /// # Safety
-    ///
-    /// There are as many bytes at `from`, and room for them at `to`; nothing else uses either
-    /// meanwhile, but to read `from`.
-    pub(super) unsafe fn on_device(
-        &self,
-        to: CUdeviceptr,
-        from: CUdeviceptr,
-        bytes: usize,
-    ) -> Result<(), DeviceError> {
-        self.copy(|stream| {
-            // SAFETY: the caller vouches for both places.
-            unsafe { memcpy_dtod_async(to, from, bytes, stream) }
-        })
-    }
-
-    /// Returns true if that is the context that the copies are made in.
-    pub(super) fn is_in(&self, context: CUcontext) -> bool {
-        self.context == context
-    }
-
-    /// Starts a copy on a stream and waits for it.
-    fn copy(
-        &self,
-        start: impl FnOnce(CUstream) -> Result<(), DriverError>,
-    ) -> Result<(), DeviceError> {
-        // SAFETY: the context is never given back.
-        unsafe { ctx::set_current(self.context) }.on_device()?;
-        let idle = locked(&self.idle).pop();
-        let on = match idle {
-            Some(stream) => stream,
-            None => Stream(stream::create(stream::StreamKind::NonBlocking).on_device()?),
-        };
-        let started = start(on.0);
-        // SAFETY: a stream of ours, which is never destroyed.
-        let ended = unsafe { stream::synchronize(on.0) };
-        locked(&self.idle).push(on);
-        started.and(ended).on_device()
-    }
-}
-
-impl Failure for DriverError {
-    fn of_device(self) -> DeviceError {
-        of_text(&format!("{self:?}"))
     }
 }
 

@@ -55,6 +55,8 @@ struct Storage<'a> {
 enum Host<'a> {
     Borrowed(&'a [u32]),
     Owned(OnceLock<Vec<u32>>),
+    #[cfg(feature = "gpu")]
+    PageLocked(crate::gpu::PageLockedWords),
 }
 
 impl<E: Element> Clone for Tensor<'_, E> {
@@ -82,11 +84,7 @@ impl<'a, E: Element> Tensor<'a, E> {
     /// it has more elements than memory has addresses.
     pub fn new(values: impl Into<Cow<'a, [E]>>, shape: &[usize]) -> Result<Self, Error> {
         let values = values.into();
-        if shape.is_empty() {
-            return Err(Error::shape(
-                "the tensor has no dimension; give the batch first, [1] for a single value",
-            ));
-        }
+        check_has_batch(shape)?;
         shape::check_len("the tensor", values.len(), shape)?;
         Ok(Self::of(
             match values {
@@ -238,6 +236,15 @@ impl<'a, E: Element> Tensor<'a, E> {
     }
 }
 
+fn check_has_batch(shape: &[usize]) -> Result<(), Error> {
+    match shape {
+        [] => Err(Error::shape(
+            "the tensor has no dimension; give the batch first, [1] for a single value",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The same values without a copy: an element has the size and alignment of a word.
 fn cast<E: Element, F: Element>(values: Vec<E>) -> Vec<F> {
     bytemuck::cast_vec(values)
@@ -247,6 +254,8 @@ impl Storage<'_> {
     fn host(&self) -> Result<&[u32], DeviceError> {
         match &self.host {
             Host::Borrowed(values) => Ok(values),
+            #[cfg(feature = "gpu")]
+            Host::PageLocked(values) => Ok(values.as_ref()),
             Host::Owned(values) => match values.get() {
                 Some(values) => Ok(values),
                 #[cfg(feature = "gpu")]

@@ -4,10 +4,12 @@
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::{Element, Host, Tensor};
+use super::shape::product;
+use super::{Element, Host, Tensor, check_has_batch};
 use crate::error::DeviceError;
 use crate::gpu::{Buffer, Gpu, as_u32};
 use crate::hardware::DeviceId;
+use crate::large_pages::with_room;
 
 /// What of a storage is on which device.
 #[derive(Default)]
@@ -109,6 +111,37 @@ impl<E: Element> Tensor<'_, E> {
 }
 
 impl<E: Element> Tensor<'static, E> {
+    /// A tensor of the values that `fill` writes, which are zero before, in memory that the device
+    /// reads at the speed of its bus: page-locked on CUDA, ordinary elsewhere. Page-locked memory
+    /// takes long to allocate and cannot be swapped out: for what is sent often.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tensor::new`] for the shape;
+    /// [`DeviceErrorKind::NeverFits`](breakeven_types::DeviceErrorKind::NeverFits) for more than
+    /// the device takes; [`OutOfMemory`](breakeven_types::DeviceErrorKind::OutOfMemory) if the
+    /// system locks no more pages; whatever the device reports.
+    pub fn pinned(
+        gpu: &Gpu,
+        shape: &[usize],
+        fill: impl FnOnce(&mut [E]),
+    ) -> Result<Self, DeviceError> {
+        check_has_batch(shape)?;
+        let len = product("the tensor", shape)?;
+        match gpu.page_locked(len)? {
+            Some(mut words) => {
+                fill(bytemuck::cast_slice_mut(words.as_mut()));
+                Ok(Self::of(Host::PageLocked(words), shape))
+            }
+            None => {
+                let mut values = with_room(len);
+                values.resize(len, E::zeroed());
+                fill(&mut values);
+                Ok(Self::new(values, shape)?)
+            }
+        }
+    }
+
     pub(crate) fn on_device(gpu: &Gpu, buffer: Buffer, shape: &[usize]) -> Self {
         let tensor = Self::of(Host::Owned(OnceLock::new()), shape);
         let place = tensor.place();
