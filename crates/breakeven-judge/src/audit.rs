@@ -19,9 +19,9 @@ use breakeven_stats::smallest_seen;
 use serde::Serialize;
 
 use crate::compare::{
-    ChangeType, CompareError, FEWEST_RUNS, History, Metric, Options, Threshold, compare,
-    planned_runs,
+    ChangeType, CompareError, FEWEST_RUNS, Metric, Options, Threshold, compare, planned_runs,
 };
+use crate::history::History;
 use crate::page::figures::plural;
 use crate::page::{Column, Page, Row, Table};
 

@@ -253,6 +253,11 @@ impl Subject<'_> {
                     .to_owned(),
                 "check the algorithm's inner loop and how many cores or units are busy",
             )
+        } else if self.operation.bytes.is_none() && self.operation.flops.is_none() {
+            (
+                "unknown: its bytes and arithmetic are not recorded".to_owned(),
+                "find its most expensive lines with a sampling profiler",
+            )
         } else {
             (
                 "unknown: the profile has no peaks to compare with".to_owned(),

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use breakeven_profile::profile::{Operation, OperationKey, Profile};
 use breakeven_stats::{Noise, change_points};
 
-use super::metric::Metric;
+use crate::metric::Metric;
 
 /// Degrees of freedom from which a history estimates the noise as well as four runs do. With such a
 /// history fewer than four runs are judged.

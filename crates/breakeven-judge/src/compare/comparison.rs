@@ -7,11 +7,10 @@ use breakeven_profile::stats::median;
 use breakeven_stats::LogRatioMethod;
 use serde::{Deserialize, Serialize};
 
-use super::budgets::HeldBudget;
-use super::metric::Metric;
 use super::options::Threshold;
 use super::warnings::{FEWEST_TOGETHER, Warning};
-use crate::budget::IdleBudget;
+use crate::budget::{Held, IdleBudget};
+use crate::metric::Metric;
 
 /// All operations of two sides, compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -418,5 +417,26 @@ impl CommonShift {
         };
         let is_common = shift.operations as f64 >= NEARLY_ALL * shift.of as f64;
         (is_common && middle.abs() >= threshold.as_fraction().ln_1p() / 2.0).then_some(shift)
+    }
+}
+
+/// An operation and the result for one of its budgets.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[must_use]
+pub struct HeldBudget {
+    /// The operation.
+    #[serde(flatten)]
+    pub key: OperationKey,
+    /// True if the device is a software GPU.
+    pub software_gpu: bool,
+    /// The limited quantity and the result.
+    #[serde(flatten)]
+    pub held: Held,
+}
+
+impl HeldBudget {
+    /// The operation as in "conv2d on cpu, size 65536".
+    pub fn name(&self) -> String {
+        self.key.label(self.software_gpu)
     }
 }

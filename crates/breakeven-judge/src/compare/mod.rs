@@ -31,26 +31,21 @@
 use std::slice;
 
 use breakeven_profile::profile::Profile;
-pub use budgets::HeldBudget;
-use budgets::hold;
 pub use comparison::{
-    Change, ChangeType, CommonShift, ComparisonSummary, Method, NotTested, OperationComparison,
-    ProfilerComparison,
+    Change, ChangeType, CommonShift, ComparisonSummary, HeldBudget, Method, NotTested,
+    OperationComparison, ProfilerComparison,
 };
-pub(crate) use history::History;
-use judgement::judge;
-pub use metric::{Known, METRICS, Metric};
+use judgement::{hold, judge};
 pub use options::{CompareError, FEWEST_RUNS, Options, Side, Threshold};
 pub(crate) use page::runs_text;
 use sides::pairs;
 pub use verdict::{PlannedRuns, planned_runs};
 pub use warnings::Warning;
 
-mod budgets;
+pub use crate::metric::{Known, METRICS, Metric};
+
 mod comparison;
-mod history;
 mod judgement;
-mod metric;
 mod options;
 mod page;
 mod sides;

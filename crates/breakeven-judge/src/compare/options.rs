@@ -6,8 +6,8 @@ use std::ops::RangeInclusive;
 use breakeven_profile::profile::Profile;
 use serde::{Deserialize, Serialize};
 
-use super::metric::Metric;
 use crate::budget::Limits;
+use crate::metric::Metric;
 
 /// One of the two sides of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

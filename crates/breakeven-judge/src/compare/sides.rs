@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use breakeven_profile::profile::{Counter, Operation, OperationKey, Profile, Run};
 
-use super::metric::Metric;
 use super::options::{CompareError, Options, Side};
+use crate::metric::Metric;
 
 /// One operation of one side, from all profiles that contain it.
 pub(super) struct Measured<'p> {

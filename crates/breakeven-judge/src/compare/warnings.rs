@@ -7,11 +7,11 @@ use breakeven_profile::profile::{Clock, Device, Difference, OperationKey, Part, 
 use breakeven_profile::unit;
 use serde::Serialize;
 
-use super::history::History;
-use super::metric::Metric;
 use super::options::{FEWEST_RUNS, Options, Side};
 use super::sides::{Measured, Pair, processors};
+use crate::history::History;
 use crate::load::{LoadFigures, load_figures};
+use crate::metric::Metric;
 
 /// Fewest samples per run; with fewer, its median depends on single calls.
 pub(super) const ENOUGH_SAMPLES: usize = 5;
@@ -363,8 +363,11 @@ fn of_operations(pairs: &[Pair<'_>], options: &Options) -> Vec<Warning> {
     }
     for side in EACH_SIDE {
         let fewest = |each: &Both<'_, '_>| {
-            let samples = each.on(side).runs().map(|(_, run)| run.samples_ns.len());
-            samples.min().filter(|samples| *samples < ENOUGH_SAMPLES)
+            let samples = || each.on(side).runs().map(|(_, run)| run.samples_ns.len());
+            // A program has one time per run, which its runs' spread includes.
+            let is_program = samples().all(|samples| samples == 1) && !is_few(each, side);
+            let fewest = samples().min().filter(|_| !is_program);
+            fewest.filter(|samples| *samples < ENOUGH_SAMPLES)
         };
         if let Some(samples) = both.iter().filter_map(fewest).min() {
             warn(&|each| fewest(each).is_some(), &|operations| {
