@@ -159,7 +159,6 @@ pub(crate) fn run(args: &RunArgs, err: &mut dyn Write) -> Result<Ending> {
     }
 }
 
-/// Prints the commands: the GPU's if all jobs would run on it.
 /// The estimated time left; nothing before there is an estimate.
 fn left(state: &ProgressState, out: &mut dyn std::fmt::Write) {
     let eta = state.eta();
@@ -168,6 +167,7 @@ fn left(state: &ProgressState, out: &mut dyn std::fmt::Write) {
     }
 }
 
+/// Prints the commands: the GPU's if all jobs would run on it.
 fn dry_run(args: &RunArgs, cpu: &Template, gpu: Option<&Template>) -> Result<Ending> {
     let gpu = gpu.filter(|_| args.strategy == ExecutionStrategy::GpuOnly);
     let most = if gpu.is_some() {

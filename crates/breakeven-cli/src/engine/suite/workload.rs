@@ -6,7 +6,7 @@ use breakeven_profile::profile::Operation;
 use super::measure::Problem;
 use super::rows::row;
 use super::sweep::{Over, Points};
-use super::table::{Row, Scales, Shape};
+use super::table::{Made, Row, Scales, Shape};
 
 /// A kernel and its size; [`build`](Workload::build) creates the inputs.
 #[derive(Debug, Clone)]
@@ -14,6 +14,8 @@ pub(crate) struct Workload {
     row: &'static Row,
     name: String,
     shape: Shape,
+    /// Makes the operator whose output is compared; none in a sweep, which shows times alone.
+    exact: Option<fn() -> Made>,
 }
 
 impl Workload {
@@ -35,6 +37,7 @@ impl Workload {
             row,
             name: kernel.to_owned(),
             shape,
+            exact: row.exact,
         })
     }
 
@@ -50,6 +53,7 @@ impl Workload {
             row,
             name,
             shape: row.at(over, value)?,
+            exact: None,
         })
     }
 
@@ -90,7 +94,7 @@ impl Workload {
 
     pub(crate) fn build(&self) -> Result<Problem, Error> {
         let inputs = self.row.fill(self.shape)?;
-        let exact = self.row.exact.map(|exact| exact());
+        let exact = self.exact.map(|exact| exact());
         Problem::new((self.row.operator)(self.shape)?, inputs, exact)
     }
 
