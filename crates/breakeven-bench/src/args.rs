@@ -8,8 +8,6 @@ use breakeven_profile::unit;
 
 use crate::Wrong;
 
-pub(crate) const HELP: &str = include_str!("help.txt").trim_ascii_end();
-
 /// What was asked for.
 #[derive(Debug, Default)]
 pub(crate) struct Args {
@@ -91,10 +89,7 @@ impl Args {
 
     /// True for the name of a benchmark that the filters choose.
     pub(crate) fn matches(&self, id: &str) -> bool {
-        let matches = |filter: &String| match self.exact {
-            true => id == filter,
-            false => id.contains(filter.as_str()),
-        };
-        self.filters.is_empty() || self.filters.iter().any(matches)
+        let is = |text: &String| id == text || (!self.exact && id.contains(text.as_str()));
+        self.filters.is_empty() || self.filters.iter().any(is)
     }
 }

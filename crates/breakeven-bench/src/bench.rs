@@ -82,10 +82,7 @@ fn joined(first: &str, second: &str) -> String {
 impl Bench {
     pub(crate) fn new(args: Args) -> Result<Self, Wrong> {
         let shared = Shared {
-            measuring: match args.measure {
-                true => Some(Measuring::begin()?),
-                false => None,
-            },
+            measuring: args.measure.then(Measuring::begin).transpose()?,
             args,
             keys: HashSet::new(),
         };

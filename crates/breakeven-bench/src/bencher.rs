@@ -77,31 +77,30 @@ impl Bencher {
     /// Takes the samples: `time_of` makes calls and returns their time.
     fn measure(&mut self, mut time_of: impl FnMut(u64) -> Duration) {
         self.routines += 1;
-        // The time of one of `calls`, ns, and of all with their inputs.
+        // The time of one of `calls`, ns, and what it takes with its input, s.
         let mut timed = |calls: u64| {
             let began = Instant::now();
             let ns = time_of(calls).as_nanos() as f64 / calls as f64;
-            (ns, began.elapsed())
+            (ns, began.elapsed().as_secs_f64() / calls as f64)
         };
         let began = Instant::now();
-        let (mut ns, mut took) = timed(1);
+        let (mut ns, mut wall) = timed(1);
         let Some(time) = self.time else { return };
         self.run.first_call_ns = Some(ns);
         let mut calls = 1;
         while began.elapsed() < time / 5 {
             // Twice as many take a tenth of the time at the most.
-            if took < time / 20 {
+            if wall * (calls as f64) < time.as_secs_f64() / 20.0 {
                 calls *= 2;
             }
-            (ns, took) = timed(calls);
+            // The shortest: another process may have had the core meanwhile.
+            let next = timed(calls);
+            (ns, wall) = (ns.min(next.0), wall.min(next.1));
         }
         let left = time.saturating_sub(began.elapsed()) / SAMPLES;
-        let in_time = left.as_secs_f64() / (took.as_secs_f64() / calls as f64);
+        let calls = (left.as_secs_f64() / wall).max(SAMPLE_NS / ns.max(1e-3));
         #[expect(clippy::cast_sign_loss, reason = "it is not negative; a NaN is 1")]
-        let calls = in_time
-            .max(SAMPLE_NS / ns.max(1e-3))
-            .ceil()
-            .clamp(1.0, 1e15) as u64;
+        let calls = calls.ceil().clamp(1.0, 1e9) as u64;
         while self.run.samples_ns.is_empty() || began.elapsed() < time {
             self.run.samples_ns.push(timed(calls).0);
         }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use std::{env, fs};
 
 use breakeven_judge::compare::Options;
-use breakeven_judge::page::{Page, Text, Tone};
+use breakeven_judge::page::Page;
 use breakeven_judge::{Compared, Limits, Policy, Source, compare, overview};
 use breakeven_profile::profile::Profile;
 use breakeven_profile::{file, machine};
@@ -13,7 +13,7 @@ use breakeven_profile::{file, machine};
 use crate::args::Args;
 use crate::bench::id;
 use crate::runs::{self, INTERRUPTED};
-use crate::{WRONG, Wrong};
+use crate::{WRONG, Wrong, say};
 
 /// Measures, writes the profile, prints and judges it; returns the exit code.
 pub(crate) fn measure(name: &str, target: &str, args: &Args) -> Result<u8, Wrong> {
@@ -43,9 +43,8 @@ pub(crate) fn measure(name: &str, target: &str, args: &Args) -> Result<u8, Wrong
     if profile.operations.iter().any(|each| each.failure.is_some()) {
         code = code.max(1);
     }
-    if profile.interrupted {
-        page.say(Text::new("interrupted", Tone::Warning));
-    } else if let Some((from, baseline)) = baseline {
+    print(&page);
+    if let Some((from, baseline)) = baseline.filter(|_| !profile.interrupted) {
         let options = Options {
             threshold: args.threshold,
             ..Options::default()
@@ -55,13 +54,12 @@ pub(crate) fn measure(name: &str, target: &str, args: &Args) -> Result<u8, Wrong
         let sources = [Source::of(&[from], &before), Source::of(&[path], &after)];
         let policy = args.gate.then(Policy::default);
         let compared = Compared::new(sources, comparison, policy);
-        page.heading("Compared with the baseline");
-        page.blocks.extend(compared.page(|_| None).blocks);
+        say("");
+        print(&compared.page(|_| None));
         if code == 0 {
             code = compared.verdict.outcome.exit_code();
         }
     }
-    print(&page);
     Ok(code)
 }
 
@@ -91,18 +89,16 @@ fn baseline(output: &Path, args: &Args) -> Result<Option<(PathBuf, Profile)>, Wr
         return Err(format!("{path} is the baseline and the output; copy it to a new file").into());
     }
     let mut profile = file::read(&path)?;
-    profile
-        .operations
-        .retain(|operation| args.matches(&id(operation)));
+    let operations = &mut profile.operations;
+    operations.retain(|operation| args.matches(&id(operation)));
     Ok(Some((path, profile)))
 }
 
 /// Prints the page, as wide as the terminal. Its reader may be gone.
 fn print(page: &Page) {
-    let columns = || env::var("COLUMNS").ok()?.parse().ok();
-    let width = match terminal_size::terminal_size() {
-        Some((terminal_size::Width(columns), _)) => columns.into(),
-        None => columns().unwrap_or(80),
-    };
+    let columns = env::var("COLUMNS").ok();
+    let columns = columns.and_then(|columns| columns.parse().ok());
+    let terminal = terminal_size::terminal_size().map(|(width, _)| width.0.into());
+    let width: usize = terminal.or(columns).unwrap_or(80);
     let _ = page.text(width.min(1_000), true, &mut anstream::stdout());
 }

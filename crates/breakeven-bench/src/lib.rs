@@ -105,7 +105,7 @@ const WRONG: u8 = 2;
 pub fn main(name: &str, target: &str, functions: &[fn(&mut Bench)]) -> ExitCode {
     let ended = Args::parse(env::args_os().skip(1)).and_then(|args| {
         if args.help {
-            say(args::HELP);
+            say(include_str!("help.txt").trim_ascii_end());
             return Ok(0);
         }
         if args.measure && env::var_os(runs::RUN).is_none() {

@@ -1,4 +1,4 @@
-//! What the tests run. The environment says what goes wrong in it.
+//! A bench that the tests run. `FIXTURE` says what goes wrong in it.
 
 use std::io::Write;
 use std::process;
@@ -13,7 +13,7 @@ fn is_on(what: &str) -> bool {
 }
 
 fn first(b: &mut Bench) {
-    let wait = Duration::from_millis(if is_on("slow") { 3 } else { 2 });
+    let wait = Duration::from_millis(if is_on("slow") { 30 } else { 10 });
     b.bench("nap", || sleep(wait));
     b.bench("second", || {
         let _ = writeln!(std::io::stdout(), "a benchmark prints");
