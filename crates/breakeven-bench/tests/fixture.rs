@@ -13,7 +13,7 @@ fn is_on(what: &str) -> bool {
 }
 
 fn first(b: &mut Bench) {
-    let wait = Duration::from_millis(if is_on("slow") { 30 } else { 10 });
+    let wait = Duration::from_millis(if is_on("slow") { 50 } else { 10 });
     b.bench("nap", || sleep(wait));
     b.bench("second", || {
         let _ = writeln!(std::io::stdout(), "a benchmark prints");
