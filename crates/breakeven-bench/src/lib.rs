@@ -1,48 +1,4 @@
-//! A harness for the benches of a Rust project (`harness = false`): functions to measure in, runs
-//! as processes and a profile file out.
-//!
-//! ```no_run
-//! // benches/sorting.rs
-//! use breakeven_bench::{BenchmarkId, bench};
-//!
-//! fn sorted(input: &Vec<u64>) -> Vec<u64> {
-//!     let mut output = input.clone();
-//!     output.sort_unstable();
-//!     output
-//! }
-//!
-//! bench!(|b| {
-//!     b.bench("parse", || "12345".parse::<u64>());
-//!     for n in [1_000, 10_000] {
-//!         let input: Vec<u64> = (0..n).rev().collect();
-//!         b.bench(BenchmarkId::new("sort", n), || sorted(&input));
-//!     }
-//! });
-//! ```
-//!
-//! The harness starts its own executable anew for each run, five times without `--runs`, and each
-//! process measures every benchmark: processes differ more than the calls inside one, so the run is
-//! the unit of inference. `cargo bench` prints the table of `breakeven show` and writes the profile
-//! to `target/breakeven/`; `cargo bench --bench NAME -- --baseline FILE --gate` judges it as
-//! `breakeven compare --gate` does, with its exit codes: 0 passed, 1 a regression or a failure, 2
-//! wrong use, 3 undecided, 130 interrupted. `-- --help` has all options.
-//!
-//! # Benches written for criterion
-//!
-//! After `use criterion::…` became `use breakeven_bench::…`, these forms work:
-//! `criterion_group!(name, function, …)`, `criterion_main!`, [`Criterion::bench_function`],
-//! [`Criterion::bench_with_input`], [`Criterion::benchmark_group`] with [`Throughput::Bytes`] and
-//! [`Throughput::Elements`], [`BenchmarkId`], [`Bencher::iter`], [`Bencher::iter_batched`] with
-//! three sizes of [`BatchSize`], and [`black_box`]. Names are those of criterion
-//! (`group/function/parameter`); a parameter that is a whole number is the size of the operation.
-//! Without a counterpart, and so a compile error: `config = …`, `sample_size`, `measurement_time`
-//! (there are `--time` and `--runs`), `iter_custom`, `iter_batched_ref`, other measurements, async.
-//!
-//! # Why a crate of its own
-//!
-//! `breakeven-profile` is what programs embed, and `breakeven-judge` depends on it. The harness
-//! prints the judge's table and verdicts, so it cannot be in `breakeven-profile`; in the judge,
-//! every reader of profiles would have it.
+#![doc = include_str!("../README.md")]
 
 mod args;
 mod bench;
