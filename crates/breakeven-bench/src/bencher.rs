@@ -7,7 +7,7 @@ use breakeven_profile::profile::Run;
 
 /// Samples to fit into the time of a benchmark. A sample is the mean of several calls, unless a
 /// call is long.
-const SAMPLES: u32 = 100;
+const SAMPLES: u32 = 400;
 
 /// A sample takes at least this long, ns: a thousand readings of a clock.
 const SAMPLE_NS: f64 = 50_000.0;
