@@ -6,7 +6,7 @@ use anyhow::Result;
 use breakeven_judge::{Compared, Hint, OperationComparison};
 
 /// The flag for what a page reports.
-fn flag(hint: Hint) -> Option<&'static str> {
+pub(crate) fn flag(hint: Hint) -> Option<&'static str> {
     Some(match hint {
         Hint::CommonShift => "--relative judges the changes relative to the common shift",
         Hint::Missing => "--allow-missing lets it pass",
