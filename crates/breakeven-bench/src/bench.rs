@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fmt::Display;
-use std::process;
 use std::rc::Rc;
 
 use breakeven_profile::profile::{Device, Operation, OperationKey};
@@ -174,5 +173,5 @@ pub(crate) fn id(operation: &Operation) -> String {
 /// Ends a process that cannot go on.
 pub(crate) fn stop(wrong: impl Display) -> ! {
     report(wrong);
-    process::exit(WRONG.into())
+    std::process::exit(WRONG.into())
 }
