@@ -6,7 +6,6 @@ use std::str::FromStr;
 use std::{num::NonZeroU32, time::Duration};
 
 use breakeven_judge::Threshold;
-#[cfg(feature = "engine")]
 use breakeven_profile::unit;
 use clap::ValueEnum;
 
@@ -85,22 +84,7 @@ pub(crate) fn threshold(text: &str) -> Result<Threshold, String> {
 
 /// A fraction: `5%` or `0.05`.
 pub(crate) fn part(text: &str) -> Result<f64, String> {
-    let (number, scale) = match text.strip_suffix('%') {
-        Some(number) => (number, 0.01),
-        None => (text, 1.0),
-    };
-    let number: f64 = number
-        .trim()
-        .parse()
-        .map_err(|_| "give a fraction as in 5% or 0.05".to_owned())?;
-    if !(number.is_finite() && number > 0.0) {
-        Err("give a fraction above zero, as in 5% or 0.05".to_owned())
-    } else if scale == 1.0 && number > 1.0 {
-        let percent = number * 100.0;
-        Err(format!("{number} is {percent} %; did you mean {number}%?"))
-    } else {
-        Ok(number * scale)
-    }
+    unit::parse_fraction(text).map_err(|error| error.to_string())
 }
 
 #[cfg(feature = "engine")]
@@ -131,20 +115,4 @@ pub(crate) fn similar<'n>(text: &str, names: impl IntoIterator<Item = &'n str>) 
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .filter(|(likeness, _)| *likeness > 0.7);
     likely.map_or_else(String::new, |(_, name)| format!("did you mean {name:?}? "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::part;
-
-    #[test]
-    fn parts() {
-        assert_eq!(part("5%"), Ok(0.05));
-        assert_eq!(part("2.5 %"), Ok(0.025));
-        assert_eq!(part("0.05"), Ok(0.05));
-        assert_eq!(part("150%"), Ok(1.5));
-        for wrong in ["", "%", "five", "-5%", "0", "nan", "inf", "5"] {
-            assert!(part(wrong).is_err(), "{wrong}");
-        }
-    }
 }

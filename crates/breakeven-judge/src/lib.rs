@@ -25,6 +25,7 @@ pub mod bottleneck;
 pub mod break_even;
 pub mod budget;
 pub mod compare;
+mod compared;
 pub mod export;
 pub mod gate;
 mod history;
@@ -43,6 +44,7 @@ pub use compare::{
     ChangeType, CompareError, ComparisonSummary, OperationComparison, PlannedRuns,
     ProfilerComparison, Threshold, compare, compare_profiling_runs, planned_runs,
 };
+pub use compared::{Compared, Hint, Source};
 pub use gate::{Outcome, Policy, Verdict, gate};
 pub use load::{LoadFigures, load_figures};
 pub use noise::Noise;

@@ -5,7 +5,7 @@
 
 mod parse;
 
-pub use parse::{UnitError, parse_bytes, parse_rate, parse_time};
+pub use parse::{UnitError, parse_bytes, parse_fraction, parse_rate, parse_time};
 
 /// The text for a figure that is not known.
 pub const UNKNOWN: &str = "–";

@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use anyhow::Result;
+use breakeven_judge::Compared;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use super::page::{self, Report};
-use super::{github, json, junit};
+use super::{github, json, junit, page};
 
 /// A format of the output.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Format {
     pub(crate) write: Writer,
 }
 
-type Writer = fn(&Report, &mut dyn Write) -> Result<()>;
+type Writer = fn(&Compared, &mut dyn Write) -> Result<()>;
 
 /// The default is first.
 pub(crate) static FORMATS: &[Format] = &[

@@ -4,18 +4,18 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use anyhow::Result;
-use breakeven_judge::Outcome;
 use breakeven_judge::gate::Reason;
 use breakeven_judge::page::clean;
+use breakeven_judge::{Compared, Outcome};
 
-use crate::compare::page::{Report, said};
+use crate::compare::page::said;
 
 /// Title of messages that are about no single operation.
 const WHOLE: &str = "breakeven";
 
 /// GitHub shows the first ten errors, warnings and notices of a step: general messages come first,
 /// then the operations by weight.
-pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
+pub(super) fn write(report: &Compared, out: &mut dyn Write) -> Result<()> {
     let comparison = &report.comparison;
     let mut say = |level: &str, title: &str, message: &str| {
         let (title, message) = (property(title), data(message));

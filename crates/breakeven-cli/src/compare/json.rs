@@ -3,10 +3,8 @@
 use std::io::Write;
 
 use anyhow::Result;
-use breakeven_judge::{ComparisonSummary, ProfilerComparison, Verdict};
+use breakeven_judge::{Compared, ComparisonSummary, ProfilerComparison, Source, Verdict};
 use serde::Serialize;
-
-use crate::compare::page::{Report, Source};
 
 #[derive(Serialize)]
 struct Document<'r> {
@@ -20,7 +18,7 @@ struct Document<'r> {
     comparison: &'r ProfilerComparison,
 }
 
-pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
+pub(super) fn write(report: &Compared, out: &mut dyn Write) -> Result<()> {
     let [baseline, current] = &report.sources;
     let comparison = &report.comparison;
     let has_budgets = !(comparison.budgets.is_empty() && comparison.idle_budgets.is_empty());

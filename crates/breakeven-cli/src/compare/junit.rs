@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 use breakeven_judge::gate::Reason;
-use breakeven_judge::{ChangeType, OperationComparison};
+use breakeven_judge::{ChangeType, Compared, OperationComparison};
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
 
-use crate::compare::page::{Report, said};
+use crate::compare::page::said;
 
-pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
+pub(super) fn write(report: &Compared, out: &mut dyn Write) -> Result<()> {
     let mut suite = TestSuite::new(report.comparison.metric.to_string());
     for operation in &report.comparison.operations {
         let name = operation.name();
@@ -38,7 +38,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
 }
 
 /// The test case of an operation: it fails if the gate has a reason, the worst first.
-fn status(report: &Report, operation: &OperationComparison, name: &str) -> TestCaseStatus {
+fn status(report: &Compared, operation: &OperationComparison, name: &str) -> TestCaseStatus {
     let is_own = |reason: &&Reason| reason.operation() == Some(name);
     let said = said(report, operation);
     let in_words = |reason: &Reason| match reason {

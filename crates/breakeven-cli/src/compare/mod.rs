@@ -4,15 +4,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use breakeven_judge::Policy;
-use breakeven_judge::compare;
 use breakeven_judge::compare::Options;
+use breakeven_judge::{Compared, Policy, Source, compare};
 use breakeven_profile::file;
 
 use crate::compare::accept::Accepted;
 use crate::compare::args::{CompareArgs, Output};
 use crate::compare::format::{FORMATS, Format};
-use crate::compare::page::{Report, Source};
 use crate::exit::Ending;
 use crate::input::{Input, behind, distinct};
 use crate::print::unless_closed;
@@ -66,7 +64,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
         strict: args.strict,
     };
     let sources = [Source::of(&baseline, &before), Source::of(&current, &after)];
-    let report = Report::new(sources, comparison, args.gate.then_some(policy));
+    let report = Compared::new(sources, comparison, args.gate.then_some(policy));
     // The files are written first, so that they do not wait for a blocked terminal.
     for Output { format, path } in &args.output {
         write_file(&report, format.unwrap_or(args.format), path)?;
@@ -106,7 +104,7 @@ fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     Ok((baseline, current))
 }
 
-fn write_file(report: &Report, format: &Format, path: &Path) -> Result<()> {
+fn write_file(report: &Compared, format: &Format, path: &Path) -> Result<()> {
     file::replace(path, |out| {
         let mut plain = anstream::StripStream::new(Vec::new());
         (format.write)(report, &mut plain)?;

@@ -5,15 +5,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use breakeven_judge::advise::ProfilerOptimizer;
-use breakeven_judge::compare;
 use breakeven_judge::compare::Options;
+use breakeven_judge::{Compared, Source, compare};
 use breakeven_profile::file;
 use breakeven_profile::profile::Profile;
 use breakeven_report::Words;
 use clap::Args;
 
-use crate::compare::page as compared;
-use crate::compare::page::Source;
+use crate::compare::page::flag;
 use crate::exit::Ending;
 use crate::input::{Input, distinct};
 use crate::show::{Report, report_unmatched};
@@ -81,7 +80,7 @@ pub(crate) fn run(args: &ReportArgs, err: &mut dyn Write) -> Result<Ending> {
                 Source::of(&names(&args.baseline), &baseline),
                 Source::of(&names(&args.files), &current),
             ];
-            Some(compared::Report::new(sources, comparison, None))
+            Some(Compared::new(sources, comparison, None))
         }
     };
     let profile = Profile::join(current)?;
@@ -101,7 +100,7 @@ pub(crate) fn run(args: &ReportArgs, err: &mut dyn Write) -> Result<Ending> {
         words: Words {
             compared: compared
                 .as_ref()
-                .map(compared::Report::page)
+                .map(|compared| compared.page(flag))
                 .unwrap_or_default(),
             ..report.words()
         },

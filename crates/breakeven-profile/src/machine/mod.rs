@@ -6,9 +6,24 @@ use std::num::NonZero;
 use std::path::Path;
 use std::thread;
 
-use crate::profile::Cpu;
+use crate::profile::{Cpu, Environment};
 
 pub mod cgroup;
+
+/// This machine and this build, without GPUs and a clock.
+pub fn environment() -> Environment {
+    let build = match cfg!(debug_assertions) {
+        true => "debug",
+        false => "release",
+    };
+    Environment {
+        os: Some(std::env::consts::OS.to_owned()),
+        arch: Some(std::env::consts::ARCH.to_owned()),
+        cpu: Some(cpu(Path::new("/"))),
+        build_profile: Some(build.to_owned()),
+        ..Environment::default()
+    }
+}
 
 /// The processor and the memory below `root`, which is `/` except in tests. On other systems than
 /// Linux only the cores are known.

@@ -1,7 +1,6 @@
 //! Merges the threads' recordings into one profile.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::ptr;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, OnceLock};
@@ -132,19 +131,7 @@ fn environment() -> Environment {
 /// The machine, read once, the build, and the program's description of both.
 pub(super) fn described() -> &'static Mutex<Environment> {
     static DESCRIBED: OnceLock<Mutex<Environment>> = OnceLock::new();
-    DESCRIBED.get_or_init(|| {
-        let build = match cfg!(debug_assertions) {
-            true => "debug",
-            false => "release",
-        };
-        Mutex::new(Environment {
-            os: Some(std::env::consts::OS.to_owned()),
-            arch: Some(std::env::consts::ARCH.to_owned()),
-            cpu: Some(machine::cpu(Path::new("/"))),
-            build_profile: Some(build.to_owned()),
-            ..Environment::default()
-        })
-    })
+    DESCRIBED.get_or_init(|| Mutex::new(machine::environment()))
 }
 
 /// Operations in the order in which they first appeared.

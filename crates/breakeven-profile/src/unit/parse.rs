@@ -23,6 +23,9 @@ pub enum UnitError {
     /// More bytes than 64 bits count.
     #[error("{0:?} is too large; the largest amount of memory is 16777215 TiB")]
     TooLarge(String),
+    /// Not a fraction; the text says what to give.
+    #[error("{0}")]
+    Fraction(String),
 }
 
 /// A duration in ns: `2 ms`, `800us`, `1.5 s`; from `ps` to `h`. Finite, 0 or more.
@@ -74,6 +77,33 @@ pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
     figure(number, scale).ok_or_else(wrong)
 }
 
+/// A fraction above zero: `5%` or `0.05`. Without the sign it is 1 at the most.
+///
+/// # Errors
+///
+/// [`UnitError::Fraction`].
+pub fn parse_fraction(text: &str) -> Result<f64, UnitError> {
+    let wrong = |text: &str| UnitError::Fraction(text.to_owned());
+    let (number, scale) = match text.strip_suffix('%') {
+        Some(number) => (number, 0.01),
+        None => (text, 1.0),
+    };
+    let number: f64 = number
+        .trim()
+        .parse()
+        .map_err(|_| wrong("give a fraction as in 5% or 0.05"))?;
+    if !(number.is_finite() && number > 0.0) {
+        Err(wrong("give a fraction above zero, as in 5% or 0.05"))
+    } else if scale == 1.0 && number > 1.0 {
+        let percent = number * 100.0;
+        Err(wrong(&format!(
+            "{number} is {percent} %; did you mean {number}%?"
+        )))
+    } else {
+        Ok(number * scale)
+    }
+}
+
 /// The number and the unit after it.
 fn split(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
@@ -113,6 +143,15 @@ fn whole_bytes(bytes: f64) -> Option<u64> {
 mod tests {
     use super::super::{bytes, bytes_per_s, time};
     use super::*;
+
+    #[test]
+    fn fractions() {
+        let read = ["5%", "2.5 %", "0.05", "150%"].map(parse_fraction);
+        assert_eq!(read, [0.05, 0.025, 0.05, 1.5].map(Ok));
+        for wrong in ["", "%", "five", "-5%", "0", "nan", "inf", "5"] {
+            assert!(parse_fraction(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn durations() {
