@@ -6,7 +6,8 @@
 //!    larger sizes get half of the time at most.
 //! 2. Two more rounds over all sizes, every other one backwards.
 //! 3. More rounds at the sizes that are still undecided, then at those around the break-even and at
-//!    sizes between them, four per doubling. No run begins that would exceed the limit.
+//!    sizes between them, four per doubling; and again while the interval is wide. No run begins
+//!    that would exceed the limit.
 //!
 //! At each size the paths run one right after the other, in random order. A size at which a path
 //! fails has a failure and no times of it.
@@ -19,7 +20,9 @@ use breakeven_profile::stats::median;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{LEAST_ROUNDS, Point, Sign, Signs, SizeTimes, Swept, Time, refined_sizes};
+use super::{
+    BreakEven, LEAST_ROUNDS, Point, Sign, Signs, SizeTimes, Swept, Time, break_even, refined_sizes,
+};
 use crate::ab::{MOST_CALLS, SHORTEST_SAMPLE};
 
 /// The sides of a sweep, as devices.
@@ -27,6 +30,11 @@ const DEVICES: [&str; 2] = [Device::CPU, "gpu"];
 
 /// Default rounds at the sizes that decide.
 const ROUNDS: usize = 10;
+
+/// Most passes over the sizes that decide, and the interval, as a factor, at which no further one
+/// begins.
+const PASSES: usize = 8;
+const NARROW: f64 = 1.25;
 
 /// Samples of a short call per round, of which the median counts, and how short that is.
 const SAMPLES: usize = 5;
@@ -214,7 +222,7 @@ impl Sweep {
         }
         let sizes = sides.points.iter().map(|timed| timed.size).collect();
         sides.rounds(LEAST_ROUNDS - 1, sizes);
-        for _ in 0..2 {
+        for _ in 0..PASSES {
             let rounds = self.rounds.saturating_sub(LEAST_ROUNDS);
             sides.rounds(rounds, sides.undecided());
             for size in refined_sizes(&sides.times()) {
@@ -222,6 +230,14 @@ impl Sweep {
             }
             sides.points.sort_by_key(|timed| timed.size);
             sides.rounds(self.rounds, sides.around());
+            let is_clear = match break_even(&sides.times()) {
+                BreakEven::From { interval, .. } => interval[1] < NARROW * interval[0],
+                BreakEven::Unclear { .. } => false,
+                _ => true,
+            };
+            if is_clear || sides.is_ended {
+                break;
+            }
         }
     }
 }
