@@ -135,8 +135,7 @@ impl Sweep {
         let start = Instant::now();
         let mut inputs: HashMap<u64, (I, [u32; 2])> = HashMap::new();
         let measure = |side: Side, size: u64| {
-            let (input, calls) =
-                (inputs.entry(size)).or_insert_with(|| (make_input(size), [0, 0]));
+            let (input, calls) = (inputs.entry(size)).or_insert_with(|| (make_input(size), [0, 0]));
             let mut time = |calls: u32| {
                 let start = Instant::now();
                 for _ in 0..calls {

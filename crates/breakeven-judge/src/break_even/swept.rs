@@ -192,7 +192,10 @@ impl Swept {
 
     fn table(&self, label: &dyn Fn(&str) -> String) -> Table {
         let mut columns = vec![Column::figures(self.over.as_str(), Column::KEPT)];
-        let has_elements = self.points.iter().any(|point| point.elements != point.value);
+        let has_elements = self
+            .points
+            .iter()
+            .any(|point| point.elements != point.value);
         columns.extend(has_elements.then(|| Column::figures("elements", 1)));
         for (index, device) in self.devices.iter().enumerate() {
             columns.push(Column::figures(label(device), Column::KEPT));

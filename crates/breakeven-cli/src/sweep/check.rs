@@ -1,0 +1,83 @@
+//! `breakeven sweep --check`: measures the constants of a source file again.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Result, anyhow};
+use breakeven_judge::Outcome;
+use breakeven_judge::page::clean;
+use breakeven_profile::unit;
+use clap::Parser as _;
+
+use super::args::SweepArgs;
+use super::constant::{Constant, read};
+use crate::cli::{Cli, Command};
+use crate::engine::Command as Engine;
+use crate::exit::{Ending, Interrupted};
+
+pub(super) fn run(path: &Path, out: &mut dyn Write) -> Result<Ending> {
+    let constants = read(path)?;
+    let at = |constant: &Constant| format!("{}:{}", path.display(), constant.line);
+    let sweeps: Vec<SweepArgs> = constants
+        .iter()
+        .map(|constant| sweep(constant).map_err(|why| anyhow!("{}: {why}", at(constant))))
+        .collect::<Result<_>>()?;
+    let mut outcome = Outcome::Passed;
+    for (constant, args) in constants.iter().zip(&sweeps) {
+        let measured = super::measure(args).map_err(|error| error.context(at(constant)))?;
+        let swept = &measured.swept;
+        if swept.interrupted {
+            return Err(Interrupted("interrupted: the remaining constants are not checked").into());
+        }
+        let admitted = swept
+            .break_even()
+            .and_then(|found| found.admits(constant.value));
+        let verdict = match admitted {
+            Some(true) => "holds",
+            Some(false) => {
+                outcome = Outcome::Failed;
+                "is stale"
+            }
+            None => {
+                if outcome == Outcome::Passed {
+                    outcome = Outcome::Inconclusive;
+                }
+                "is undecided"
+            }
+        };
+        let answer = swept.rivals.first().map_or_else(
+            || "no GPU was measured".to_owned(),
+            |rival| format!("{} {}", rival.device, swept.answer(rival)),
+        );
+        let mut times = swept.points.iter().flat_map(|point| &point.times);
+        let failure = times.find_map(|time| time.failure.as_ref());
+        let failure = failure.map_or_else(String::new, |failure| format!("; failed: {failure}"));
+        let value = match constant.value.is_finite() {
+            true => unit::count(constant.value),
+            false => "never".to_owned(),
+        };
+        let name = &constant.name;
+        let line = format!(
+            "{}: {name} = {value} {verdict}: {answer}{failure}",
+            at(constant)
+        );
+        writeln!(out, "{}", clean(&line))?;
+        out.flush()?;
+    }
+    Ok(Ending::Judged(outcome))
+}
+
+/// The sweep that measures a constant.
+fn sweep(constant: &Constant) -> Result<SweepArgs, String> {
+    let words = ["breakeven", "sweep"].map(str::to_owned);
+    let parsed = Cli::try_parse_from(words.iter().chain(&constant.words));
+    match parsed.map(|cli| cli.command) {
+        Ok(Command::Engine(Engine::Sweep(args))) if args.check.is_none() => Ok(args),
+        Err(error) if error.use_stderr() => {
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            Err(first.trim_start_matches("error: ").to_owned())
+        }
+        _ => Err("this command measures nothing".to_owned()),
+    }
+}
