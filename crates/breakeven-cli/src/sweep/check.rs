@@ -47,7 +47,7 @@ pub(super) fn run(path: &Path, out: &mut dyn Write) -> Result<Ending> {
         };
         let answer = swept.rivals.first().map_or_else(
             || "no GPU was measured".to_owned(),
-            |rival| format!("{} {}", rival.device, swept.answer(rival)),
+            |rival| swept.answer(rival, &rival.device),
         );
         let mut times = swept.points.iter().flat_map(|point| &point.times);
         let failure = times.find_map(|time| time.failure.as_ref());

@@ -65,8 +65,7 @@ pub(super) fn emit(args: &SweepArgs, measured: &Measured, language: Language) ->
     let cpu = cpu.unwrap_or_else(|| "unnamed".to_owned());
     let date = profile.created.as_deref().unwrap_or_default();
     let date = date.get(..10).unwrap_or(date);
-    let answer = swept.answer(rival);
-    let text = format!("breakeven: {} {answer}.", rival.device);
+    let text = format!("breakeven: {}.", swept.answer(rival, &rival.device));
     let on = format!(
         "Measured on {gpu} and {} ({cpu}) on {date} by:",
         Device::CPU
@@ -274,6 +273,111 @@ fn decoded(text: &str) -> Option<(String, &str)> {
                 c => word.push(c),
             },
             c => word.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+
+    const TEXTS: [&str; 2] = ["breakeven: gpu pays from size 48 000 on.", "On a b\\\n*/."];
+
+    fn emitted(language: Language, value: f64, command: &str) -> String {
+        let texts = TEXTS.map(str::to_owned);
+        source(language, "my-sum 2", value, texts, command)
+    }
+
+    #[test]
+    fn a_constant_is_source_of_each_language() {
+        let languages = [Language::Rust, Language::C, Language::Cpp, Language::Python];
+        let values = [48_000.0, 0.0, f64::INFINITY];
+        let all = languages.map(|language| {
+            let each = values.map(|value| emitted(language, value, "$ breakeven sweep x"));
+            each.concat()
+        });
+        assert_snapshot!(all.join("\n"));
+        for source in &all {
+            let constants = constants(source).unwrap();
+            assert_eq!(
+                constants.iter().map(|read| read.value).collect::<Vec<_>>(),
+                values
+            );
+            assert!(
+                constants
+                    .iter()
+                    .all(|read| read.name == "MY_SUM_2_GPU_FROM")
+            );
+        }
+    }
+
+    #[test]
+    fn a_command_comes_back_as_it_was() {
+        for word in [
+            "",
+            "a b",
+            "it's",
+            "'",
+            "$'",
+            "x $'y'",
+            "\"$'\\n'\"",
+            "\\",
+            "ends in \\",
+            "*/ -->",
+            "\"\"\"",
+            "# // ??/",
+            "two\nlines\r\u{2028}\u{202e}",
+            "ü\0\u{1b}[1m$'\\U'",
+            "$(rm -rf x) `x` {n} !",
+        ] {
+            let line = format!("{COMMAND}{} --gpu {}", quoted(word), quoted("$'x\n"));
+            assert!(line.chars().all(|c| (' '..='~').contains(&c)), "{line}");
+            assert!(!line.ends_with('\\'), "{line}");
+            for language in [Language::Rust, Language::C, Language::Cpp, Language::Python] {
+                let source = emitted(language, 1.0, &line);
+                let constants = constants(&source).unwrap();
+                assert_eq!(constants[0].words, [word, "--gpu", "$'x\n"], "{line}");
+                assert_eq!(constants.len(), 1);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_damaged_has_its_line() {
+        let wrong = |text: &str| constants(text).unwrap_err();
+        let text = emitted(Language::Rust, 5.0, "$ breakeven sweep x --cpu 'y'");
+        assert_eq!(
+            constants("fn main() {}\n// breakeven: see below\n"),
+            Ok(Vec::new())
+        );
+        assert_eq!(
+            wrong(&text.replace("y'", "y")),
+            (3, "a quote is not closed")
+        );
+        assert_eq!(
+            wrong(&text.replace("= 5", "= f()")),
+            (4, "this is no constant with a whole number")
+        );
+        let without = text.replace("$ break", "break");
+        assert_eq!(wrong(&without), (1, "this comment has no command"));
+        let comment = text.split("pub").next().unwrap();
+        assert_eq!(wrong(comment), (3, "no constant is below this comment"));
+        for (line, value) in [
+            ("#define", None),
+            ("static const size_t A = 48000UL; // by hand", Some(48e3)),
+            ("constexpr std::size_t A = 48'000;", Some(48e3)),
+            ("A: int = 48_000  # by hand", Some(48e3)),
+            ("pub(crate) const A: u64 = u64::MAX;", None),
+            ("A = -5", None),
+            ("A = 4.5", None),
+        ] {
+            assert_eq!(
+                assigned(line),
+                value.map(|value| ("A".to_owned(), value)),
+                "{line}"
+            );
         }
     }
 }

@@ -29,9 +29,13 @@ pub(super) fn measure(args: &SweepArgs, axis: &Axis) -> Result<Measured> {
         // GPUs are compared with it.
         devices.insert(0, Device::CPU.to_owned());
     }
-    if args.emit.is_some() && devices.len() != 2 {
-        let devices = devices[1..].join(", ");
-        bail!("a constant is of one GPU; choose it with --device of: {devices}");
+    match &devices[1..] {
+        [] if args.emit.is_some() => bail!("--emit: there is no GPU; `breakeven devices` says why"),
+        [_, _, ..] if args.emit.is_some() => {
+            let gpus = devices[1..].join(", ");
+            bail!("--emit: a constant is of one GPU; choose one with --device: {gpus}")
+        }
+        _ => {}
     }
     axis.check_memory(&machine, devices.len() > 1)?;
     let mut session = Session::new(&machine.hardware);

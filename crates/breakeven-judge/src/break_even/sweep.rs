@@ -224,9 +224,12 @@ impl Sweep {
         for _ in 0..PASSES {
             let rounds = self.rounds.saturating_sub(LEAST_ROUNDS);
             sides.rounds(rounds, sides.undecided());
-            for size in refined_sizes(&sides.times()) {
-                sides.points.push(Timed::at(size));
+            let mut more = refined_sizes(&sides.times());
+            // Rather fewer sizes than too few rounds for an interval.
+            while sides.rounds_of(&more) < LEAST_ROUNDS as f64 && !more.is_empty() {
+                more = more.into_iter().skip(1).step_by(2).collect();
             }
+            sides.points.extend(more.into_iter().map(Timed::at));
             sides.points.sort_by_key(|timed| timed.size);
             sides.rounds(self.rounds, sides.around());
             let is_clear = match break_even(&sides.times()) {
@@ -321,6 +324,13 @@ impl<C: Fn() -> Duration, M: FnMut(Side, u64) -> Result<f64, Missed>> Sides<C, M
             (cost / earlier).ln() / (last / before).ln()
         });
         cost * (size as f64 / last).powf(if slope > 1.0 { slope.min(4.0) } else { 1.0 })
+    }
+
+    /// Rounds over these further sizes and those around the break-even for which there is time.
+    fn rounds_of(&self, more: &[u64]) -> f64 {
+        let around = self.around();
+        let all = around.iter().chain(more).map(|size| self.cost(*size));
+        self.left() / all.fold(f64::MIN_POSITIVE, |sum, cost| sum + cost)
     }
 
     /// Measures both sides at a size once, unless that would exceed the limit.

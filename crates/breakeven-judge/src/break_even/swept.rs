@@ -184,7 +184,7 @@ impl Swept {
         }
         remarks.into_iter().for_each(|remark| page.say(remark));
         for rival in self.rivals.iter().filter(|_| !self.points.is_empty()) {
-            let text = format!("{} {}", label(&rival.device), self.answer(rival));
+            let text = self.answer(rival, &label(&rival.device));
             page.say(Text::new(text, Tone::Strong));
         }
         page
@@ -208,11 +208,11 @@ impl Swept {
         }
     }
 
-    /// The size from which the device pays, in words.
-    pub fn answer(&self, rival: &Rival) -> String {
+    /// The size from which the device pays, in a sentence that calls it `device`.
+    pub fn answer(&self, rival: &Rival, device: &str) -> String {
         let over = &self.over;
         if rival.times.is_empty() {
-            return "was not measured".to_owned();
+            return format!("{device} was not measured together with the CPU");
         }
         let Some(break_even) = rival.break_even else {
             let pays = self.points.iter().filter(|point| {
@@ -222,8 +222,11 @@ impl Swept {
             });
             let pays: Vec<String> = pays.map(|point| unit::count(point.value as f64)).collect();
             return match pays.is_empty() {
-                true => format!("is slower than the CPU at every {over}"),
-                false => format!("is faster than the CPU at {over} {}", pays.join(", ")),
+                true => format!("{device} is slower than the CPU at every {over}"),
+                false => format!(
+                    "{device} is faster than the CPU at {over} {}",
+                    pays.join(", ")
+                ),
             };
         };
         let wider = match break_even {
@@ -231,8 +234,13 @@ impl Swept {
             BreakEven::Unclear { not_before: None } if rival.pays_at_last() => "smaller",
             _ => "larger",
         };
+        let between = match break_even {
+            BreakEven::Unclear { not_before: None } => ":",
+            _ => "",
+        };
         let remedy = format!("try more rounds, or {wider} values");
-        break_even.text(over, rival.tried_to(), &remedy)
+        let text = break_even.text(over, rival.tried_to(), &remedy);
+        format!("{device}{between} {text}")
     }
 }
 
