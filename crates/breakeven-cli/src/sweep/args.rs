@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::constant::Language;
 use crate::engine::suite::Over;
 use crate::values::{count, one_or_more, parsed};
 
@@ -100,4 +99,13 @@ pub(crate) enum SweepFormat {
     Json,
     /// One line per value and device; times in ns
     Csv,
+}
+
+/// Languages of a constant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Language {
+    Rust,
+    C,
+    Cpp,
+    Python,
 }

@@ -7,13 +7,18 @@ use anyhow::{Result, anyhow};
 use breakeven_judge::Outcome;
 use breakeven_judge::page::clean;
 use breakeven_profile::unit;
-use clap::Parser as _;
+use clap::Parser;
 
 use super::args::SweepArgs;
 use super::constant::{Constant, read};
-use crate::cli::{Cli, Command};
-use crate::engine::Command as Engine;
 use crate::exit::{Ending, Interrupted};
+
+/// The command line of a constant.
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    sweep: SweepArgs,
+}
 
 pub(super) fn run(path: &Path, out: &mut dyn Write) -> Result<Ending> {
     let constants = read(path)?;
@@ -69,10 +74,9 @@ pub(super) fn run(path: &Path, out: &mut dyn Write) -> Result<Ending> {
 
 /// The sweep that measures a constant.
 fn sweep(constant: &Constant) -> Result<SweepArgs, String> {
-    let words = ["breakeven", "sweep"].map(str::to_owned);
-    let parsed = Cli::try_parse_from(words.iter().chain(&constant.words));
-    match parsed.map(|cli| cli.command) {
-        Ok(Command::Engine(Engine::Sweep(args))) if args.check.is_none() => Ok(args),
+    let program = "breakeven sweep".to_owned();
+    match Line::try_parse_from([&program].into_iter().chain(&constant.words)) {
+        Ok(line) if line.sweep.check.is_none() => Ok(line.sweep),
         Err(error) if error.use_stderr() => {
             let text = error.to_string();
             let first = text.lines().next().unwrap_or_default();

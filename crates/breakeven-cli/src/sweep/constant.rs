@@ -7,10 +7,9 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use breakeven_profile::profile::Device;
 use breakeven_profile::unit;
-use clap::ValueEnum;
 
 use super::Measured;
-use crate::sweep::args::SweepArgs;
+use crate::sweep::args::{Language, SweepArgs};
 
 /// What begins the line that has the command.
 const COMMAND: &str = "$ breakeven sweep ";
@@ -20,14 +19,6 @@ const COMMENTS: [&str; 3] = ["///", "//", "#"];
 
 /// What a constant is if the GPU never pays.
 const NEVER: [&str; 3] = ["usize::MAX", "SIZE_MAX", "float(\"inf\")"];
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Language {
-    Rust,
-    C,
-    Cpp,
-    Python,
-}
 
 /// A constant that was read.
 #[derive(Debug, PartialEq)]

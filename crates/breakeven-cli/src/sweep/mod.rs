@@ -19,7 +19,7 @@ mod axis;
 mod check;
 #[cfg(unix)]
 mod commands;
-pub(crate) mod constant;
+mod constant;
 mod executions;
 mod found;
 mod kernel;

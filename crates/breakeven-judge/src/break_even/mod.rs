@@ -15,6 +15,7 @@
 //!   what changes from day to day.
 
 mod fit;
+mod page;
 mod plot;
 mod refine;
 mod sweep;
