@@ -37,6 +37,10 @@ pub(super) fn emit(args: &SweepArgs, measured: &Measured, language: Language) ->
     let (swept, profile) = (&measured.swept, &measured.session.profile);
     let rival = swept.rivals.first()?;
     let value = rival.break_even?.constant()?;
+    if value.is_infinite() && !swept.not_measured.is_empty() {
+        // It may pay at a size that was left out.
+        return None;
+    }
     let environment = &profile.environment;
     let mut gpus = environment.gpus.iter();
     let gpu = gpus.clone().find(|gpu| gpu.id == rival.device);

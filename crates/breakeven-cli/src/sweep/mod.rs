@@ -75,7 +75,7 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     if constant == Some(None) {
         let _ = writeln!(
             err,
-            "error: the times do not decide, so there is no constant"
+            "error: the times do not decide, so there is no constant; try a longer --time-limit, or more --rounds"
         );
         return Ok(Ending::Judged(Outcome::Inconclusive));
     }

@@ -38,7 +38,7 @@ impl Swept {
                 }
             }
         }
-        if !self.not_measured.is_empty() {
+        if !self.not_measured.is_empty() && !self.interrupted {
             let values: Vec<String> = self.not_measured.iter().map(|size| count(*size)).collect();
             let (over, values) = (&self.over, values.join(", "));
             let text = format!("not measured, for lack of time for three rounds: {over} {values}");
