@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use breakeven::Sweep;
+use breakeven::{Sweep, coarse_sizes};
 
 /// The CPU path.
 fn on_the_cpu(numbers: &Vec<f64>) -> f64 {
@@ -18,8 +18,7 @@ fn on_the_gpu(numbers: &Vec<f64>) -> f64 {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let sizes = (10..=22).map(|power| 1 << power);
-    let swept = Sweep::new("sum of roots", sizes)
+    let swept = Sweep::new("sum of roots", coarse_sizes(1_000, 5_000_000))
         .time_limit(Duration::from_secs(1))
         .closures(|n| vec![2.0; n as usize], on_the_cpu, on_the_gpu);
     println!("{swept}");

@@ -89,7 +89,7 @@ pub use breakeven_kernels as kernels;
 pub use breakeven_profile as profile;
 
 /// Finds the size from which a GPU pays: see [`sweep()`].
-pub use breakeven_judge::break_even::{Sweep, Swept, sweep};
+pub use breakeven_judge::break_even::{BreakEven, Missed, Side, Sweep, Swept, coarse_sizes, sweep};
 
 pub use breakeven_gpu::{KernelTimes, profile_kernel};
 pub use breakeven_schedule::WorkloadProfile;

@@ -34,9 +34,13 @@ pub(super) fn run(path: &Path, out: &mut dyn Write) -> Result<Ending> {
         if swept.interrupted {
             return Err(Interrupted("interrupted: the remaining constants are not checked").into());
         }
-        let admitted = swept
-            .break_even()
-            .and_then(|found| found.admits(constant.value));
+        let found = swept.break_even();
+        let admitted = found.and_then(|found| found.admits(constant.value));
+        // It may pay at a size that was left out.
+        let is_open = admitted == Some(true)
+            && constant.value.is_infinite()
+            && !swept.not_measured.is_empty();
+        let admitted = admitted.filter(|_| !is_open);
         let verdict = match admitted {
             Some(true) => "holds",
             Some(false) => {

@@ -229,47 +229,51 @@ fn quoted(word: &str) -> String {
     quoted + "'"
 }
 
-/// The words of such a line; none if it is damaged.
+/// The words of such a line; none if it is damaged. (`shlex` does not know `$'…'`.)
 fn unquoted(text: &str) -> Option<Vec<String>> {
-    // `$'…'` is the only form that shlex does not know.
-    let mut plain = String::new();
-    let mut rest = text;
-    while let Some((before, escaped)) = rest.split_once("$'") {
-        // Within another quote it is text.
-        if !before.is_empty() && !before.ends_with(' ')
-            || shlex::split(&[&plain, before].concat()).is_none()
-        {
-            plain += before;
-            plain += "$'";
-            rest = escaped;
+    let (mut words, mut word) = (Vec::new(), None::<String>);
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c.is_ascii_whitespace() {
+            words.extend(word.take());
             continue;
         }
-        let (word, after) = decoded(escaped)?;
-        plain += before;
-        plain += &shlex::try_quote(&word).ok()?;
-        rest = after;
-    }
-    shlex::split(&(plain + rest))
-}
-
-/// The text up to the closing quote of `$'…'`, and what follows it.
-fn decoded(text: &str) -> Option<(String, &str)> {
-    let mut word = String::new();
-    let mut chars = text.chars();
-    loop {
-        match chars.next()? {
-            '\'' => return Some((word, chars.as_str())),
-            '\\' => match chars.next()? {
-                'U' => {
-                    let digits = chars.as_str().get(..8)?;
-                    word.push(char::from_u32(u32::from_str_radix(digits, 16).ok()?)?);
-                    chars = chars.as_str().get(8..)?.chars();
+        let word = word.get_or_insert_default();
+        let quote = match c {
+            '$' if chars.as_str().starts_with('\'') => chars.next().map(|_| '$'),
+            '\'' | '"' => Some(c),
+            '\\' => {
+                word.push(chars.next()?);
+                None
+            }
+            c => {
+                word.push(c);
+                None
+            }
+        };
+        let Some(quote) = quote else { continue };
+        let end = if quote == '"' { '"' } else { '\'' };
+        loop {
+            match chars.next()? {
+                c if c == end => break,
+                '\\' if quote == '$' => match chars.next()? {
+                    'U' => {
+                        let digits: String = chars.by_ref().take(8).collect();
+                        word.push(char::from_u32(u32::from_str_radix(&digits, 16).ok()?)?);
+                    }
+                    c => word.push(c),
+                },
+                '\\' if quote == '"' => {
+                    let next = chars.next()?;
+                    word.extend((!"\\\"$`".contains(next)).then_some('\\'));
+                    word.push(next);
                 }
                 c => word.push(c),
-            },
-            c => word.push(c),
+            }
         }
     }
+    words.extend(word);
+    Some(words)
 }
 
 #[cfg(test)]

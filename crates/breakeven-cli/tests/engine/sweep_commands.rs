@@ -15,15 +15,15 @@ use crate::command::{Breakeven, Ended, breakeven, directory, line, show, skipped
 const CPU: &str = "sleep $(printf 0.%04d {n})";
 
 /// 40 ms at any size: it pays from 400 on.
-const GPU: &str = "sleep 0.04; : {n}";
+const GPU: &str = "sleep $(printf 0.%04d 400); : {n}";
 
 fn sweep(cpu: &str, gpu: &str, args: &str) -> Breakeven {
     breakeven(["sweep", "--cpu", cpu, "--gpu", gpu]).args(args)
 }
 
-/// A sweep of the pair for three seconds.
+/// A sweep of the pair for eight seconds at most.
 fn pair(args: &str) -> Breakeven {
-    sweep(CPU, GPU, "--from 100 --to 1600 --time-limit 3s --name pair").args(args)
+    sweep(CPU, GPU, "--from 100 --to 1600 --time-limit 8s --name pair").args(args)
 }
 
 #[test]
@@ -193,8 +193,11 @@ fn a_constant_is_checked() {
         fs::write(&source, [before, &constant].concat()).unwrap();
         check(&source)
     };
-    let (said, code) = with("400");
-    assert_eq!(code, Some(0), "{said}");
+    // An interval misses the true size in one of twenty sweeps.
+    let held = (0..4)
+        .map(|_| with("400"))
+        .find(|(_, code)| *code == Some(0));
+    let (said, _) = held.expect("it holds");
     assert!(
         said.contains(":3: PAIR_GPU_FROM = 400 holds: gpu pays from size "),
         "{said}"
@@ -208,7 +211,7 @@ fn a_constant_is_checked() {
     assert_eq!(with("usize::MAX").1, Some(1));
 
     // Two constants: one that is stale decides over one that is undecided.
-    let open = before.replace("--time-limit 3s", "--time-limit 1ms");
+    let open = before.replace("--time-limit 8s", "--time-limit 1ms");
     let both = format!("{open}pub const A: usize = 1;\n{before}pub const B: usize = 1;\n");
     fs::write(&source, both).unwrap();
     let (said, code) = check(&source);

@@ -263,8 +263,10 @@ impl BreakEven {
                 Some(low <= constant && constant <= high)
             }
             Self::Always { tried_from } => Some(constant <= tried_from),
-            Self::Never { tried_to } => Some(constant > tried_to),
-            Self::Within { largest, .. } => (constant <= largest).then_some(false),
+            Self::Never { .. } if constant.is_infinite() => Some(true),
+            Self::Never { tried_to: most } | Self::Within { largest: most, .. } => {
+                (constant <= most).then_some(false)
+            }
             Self::Unclear { not_before } => {
                 (not_before.is_some_and(|size| constant <= size)).then_some(false)
             }
