@@ -30,7 +30,9 @@ pub(super) fn measure(args: &SweepArgs, axis: &Axis) -> Result<Measured> {
         devices.insert(0, Device::CPU.to_owned());
     }
     match &devices[1..] {
-        [] if args.emit.is_some() => bail!("--emit: there is no GPU; `breakeven devices` says why"),
+        [] if args.emit.is_some() => {
+            bail!("--emit: no GPU is measured; `breakeven devices` lists them")
+        }
         [_, _, ..] if args.emit.is_some() => {
             let gpus = devices[1..].join(", ");
             bail!("--emit: a constant is of one GPU; choose one with --device: {gpus}")

@@ -151,25 +151,26 @@ fn ctrl_c_keeps_the_times() {
 fn wrong_use_is_refused() {
     let refused = |words: &[&str]| {
         let refusal = breakeven(["sweep"].iter().chain(words)).run().refusal();
-        refusal.lines().next().unwrap_or_default().to_owned()
+        let what = refusal.split("\n\n").next().unwrap_or_default();
+        what.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let commands =
         |cpu, gpu, from, to| refused(&["--cpu", cpu, "--gpu", gpu, "--from", from, "--to", to]);
-    assert_snapshot!(commands("a", "b {n}", "1", "2"), @"");
-    assert_snapshot!(commands("a {n}", "b", "1", "2"), @"");
-    assert_snapshot!(commands("a {n}", "b {n} '", "1", "2"), @"");
-    assert_snapshot!(commands("a {n}", "b {n}", "10k", "1000"), @"");
-    assert_snapshot!(commands("a {n}", "b {n}", "10K", "1M"), @"");
-    assert_snapshot!(commands("a {n}", "b {n}", "1", "99999999999G"), @"");
-    assert_snapshot!(refused(&["vector_add", "--cpu", "a {n}"]), @"");
-    assert_snapshot!(refused(&["--cpu", "a {n}"]), @"");
-    assert_snapshot!(refused(&["--gpu", "a {n}"]), @"");
-    assert_snapshot!(refused(&[]), @"");
-    assert_snapshot!(refused(&["conv2d", "--emit", "go"]), @"");
-    assert_snapshot!(refused(&["conv2d", "--emit", "c", "--device", "cpu"]), @"");
-    assert_snapshot!(refused(&["conv2d", "--time-limit", "1s"]), @"");
-    assert_snapshot!(refused(&["conv2d", "--check", "x.rs"]), @"");
-    assert_snapshot!(refused(&["--check", "/no/such/file.rs"]), @"");
+    assert_snapshot!(commands("a", "b {n}", "1", "2"), @r#"error: --cpu "a" has no {n}, in whose place the size is put"#);
+    assert_snapshot!(commands("a {n}", "b", "1", "2"), @r#"error: --gpu "b" has no {n}, in whose place the size is put"#);
+    assert_snapshot!(commands("a {n}", "b {n} '", "1", "2"), @r#"error: "b {n} '": a quote is not closed"#);
+    assert_snapshot!(commands("a {n}", "b {n}", "10k", "1000"), @"error: --from 10000 is beyond --to 1000; give a range that has values in it");
+    assert_snapshot!(commands("a {n}", "b {n}", "10K", "1M"), @"error: invalid value '10K' for '--from <N>': give a whole number, 1 or more, perhaps with k, M or G behind it, as in 10M");
+    assert_snapshot!(commands("a {n}", "b {n}", "1", "99999999999G"), @"error: invalid value '99999999999G' for '--to <N>': the number is too large");
+    assert_snapshot!(refused(&["vector_add", "--cpu", "a {n}"]), @"error: the argument '[KERNEL]' cannot be used with '--cpu <CMD>'");
+    assert_snapshot!(refused(&["--cpu", "a {n}"]), @"error: the following required arguments were not provided: --gpu <CMD> --from <N> --to <N>");
+    assert_snapshot!(refused(&["--gpu", "a {n}"]), @"error: the following required arguments were not provided: --from <N> --to <N> --cpu <CMD>");
+    assert_snapshot!(refused(&[]), @"error: the following required arguments were not provided: <KERNEL>");
+    assert_snapshot!(refused(&["conv2d", "--emit", "go"]), @"error: invalid value 'go' for '--emit <LANGUAGE>' [possible values: rust, c, cpp, python]");
+    assert_snapshot!(refused(&["conv2d", "--emit", "c", "--device", "cpu"]), @"error: --emit: no GPU is measured; `breakeven devices` lists them");
+    assert_snapshot!(refused(&["conv2d", "--time-limit", "1s"]), @"error: the argument '[KERNEL]' cannot be used with '--time-limit <T>'");
+    assert_snapshot!(refused(&["conv2d", "--check", "x.rs"]), @"error: the argument '--check <FILE>' cannot be used with one or more of the other specified arguments");
+    assert_snapshot!(refused(&["--check", "/no/such/file.rs"]), @"error: /no/such/file.rs: No such file or directory (os error 2)");
 }
 
 /// The first line of the check of a source, and its exit code.
