@@ -7,12 +7,12 @@ use std::time::Duration;
 use breakeven::{Sweep, coarse_sizes};
 
 /// The CPU path.
-fn on_the_cpu(numbers: &Vec<f64>) -> f64 {
+fn on_the_cpu(numbers: &[f64]) -> f64 {
     numbers.iter().fold(0.0, |sum, x| sum + x.sqrt())
 }
 
 /// The GPU path, here without a GPU: a launch and the transfers of 200 µs, whatever the size.
-fn on_the_gpu(numbers: &Vec<f64>) -> f64 {
+fn on_the_gpu(numbers: &[f64]) -> f64 {
     std::thread::sleep(Duration::from_micros(200));
     numbers.first().copied().unwrap_or_default()
 }
@@ -20,7 +20,11 @@ fn on_the_gpu(numbers: &Vec<f64>) -> f64 {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let swept = Sweep::new("sum of roots", coarse_sizes(1_000, 5_000_000))
         .time_limit(Duration::from_secs(1))
-        .closures(|n| vec![2.0; n as usize], on_the_cpu, on_the_gpu);
+        .closures(
+            |n| vec![2.0; n as usize],
+            |numbers| on_the_cpu(numbers),
+            |numbers| on_the_gpu(numbers),
+        );
     println!("{swept}");
 
     // From this size on, the program should take its GPU path.

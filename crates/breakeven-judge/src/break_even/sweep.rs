@@ -397,9 +397,12 @@ impl<C: Fn() -> Duration, M: FnMut(Side, u64) -> Result<f64, Missed>> Sides<C, M
     fn undecided(&self) -> Vec<u64> {
         let times = self.times();
         let signs = Signs::of(&times);
-        let signs = signs.times.iter().zip(&signs.signs);
-        let unclear = signs.filter(|(_, sign)| **sign == Sign::Unclear);
-        unclear.map(|(times, _)| times.size as u64).collect()
+        let is_unclear = |size: &u64| {
+            let mut signs = signs.times.iter().zip(&signs.signs);
+            signs.any(|(times, sign)| times.size == *size as f64 && *sign == Sign::Unclear)
+        };
+        let sizes = self.points.iter().map(|timed| timed.size);
+        sizes.filter(is_unclear).collect()
     }
 
     /// The sizes that narrow the break-even.
