@@ -3,7 +3,10 @@
 use std::num::{IntErrorKind, ParseIntError};
 use std::str::FromStr;
 #[cfg(feature = "engine")]
-use std::{num::NonZeroU32, time::Duration};
+use std::{
+    num::{NonZeroU32, NonZeroU64},
+    time::Duration,
+};
 
 use breakeven_judge::Threshold;
 use breakeven_profile::unit;
@@ -52,6 +55,19 @@ pub(crate) fn one_or_more<N: FromStr<Err = ParseIntError>>(text: &str) -> Result
             IntErrorKind::PosOverflow => "the number is too large".to_owned(),
             _ => "give a whole number, 1 or more".to_owned(),
         })
+}
+
+/// A whole number, 1 or more, as in 500, 64k, 10M or 1G.
+#[cfg(feature = "engine")]
+pub(crate) fn count(text: &str) -> Result<NonZeroU64, String> {
+    let suffixes = [("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)];
+    let scaled = (suffixes.into_iter())
+        .find_map(|(suffix, factor)| Some((text.strip_suffix(suffix)?, factor)));
+    let (digits, factor) = scaled.unwrap_or((text, 1));
+    let number: NonZeroU64 = one_or_more(digits)
+        .map_err(|why| format!("{why}, perhaps with k, M or G behind it, as in 10M"))?;
+    let factor = NonZeroU64::MIN.saturating_add(factor - 1);
+    (number.checked_mul(factor)).ok_or_else(|| "the number is too large".to_owned())
 }
 
 /// A time of whole seconds, one or more.

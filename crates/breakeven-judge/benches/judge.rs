@@ -27,6 +27,8 @@ mod pool;
 mod rare;
 #[path = "judge/synthetic.rs"]
 mod synthetic;
+#[path = "judge/threshold.rs"]
+mod threshold;
 
 use std::time::Instant;
 
@@ -52,7 +54,7 @@ fn main() {
     metric("judge_pool_least_noise", 100.0 * quietest, "%");
     metric("judge_pool_most_noise", 100.0 * noisiest, "%");
     type Table<'t> = (&'t str, &'t dyn Fn());
-    let tables: [Table<'_>; 15] = [
+    let tables: [Table<'_>; 16] = [
         ("pool", &|| false_alarms_on_the_pool(&pool, 200 / parts)),
         ("made_up", &|| false_alarms_on_made_up_pairs(200 / parts)),
         ("power", &|| power_on_made_up_pairs(2_000 / parts)),
@@ -70,6 +72,7 @@ fn main() {
         ("common_shift", &|| rare::common_shift(500 / parts)),
         ("ab", &|| ab::ab(1_000 / parts)),
         ("audit", &|| audit::audits(&pool, 400 / parts)),
+        ("threshold", &|| threshold::thresholds(400 / parts)),
     ];
     let mut arguments = std::env::args().skip_while(|argument| argument != "--only");
     let only = arguments.nth(1);

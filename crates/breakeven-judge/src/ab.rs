@@ -12,10 +12,10 @@ use crate::{ChangeType, Threshold};
 
 /// Shortest sample. Short calls are repeated to fill it, so that the cost of the clock and of the
 /// loop hardly counts.
-const SHORTEST_SAMPLE: Duration = Duration::from_micros(20);
+pub(crate) const SHORTEST_SAMPLE: Duration = Duration::from_micros(20);
 
 /// Most calls per sample.
-const MOST_CALLS: u32 = 1 << 14;
+pub(crate) const MOST_CALLS: u32 = 1 << 14;
 
 /// Samples per side that form one block. The median of their ratios counts, which a disturbed
 /// sample does not move.

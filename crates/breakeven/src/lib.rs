@@ -88,6 +88,9 @@ pub use breakeven_kernels as kernels;
 /// Profiles, their file, the recorder, and the context of a sample: the crate `breakeven-profile`.
 pub use breakeven_profile as profile;
 
+/// Finds the size from which a GPU pays: see [`sweep()`].
+pub use breakeven_judge::break_even::{BreakEven, Missed, Side, Sweep, Swept, coarse_sizes, sweep};
+
 pub use breakeven_gpu::{KernelTimes, profile_kernel};
 pub use breakeven_schedule::WorkloadProfile;
 pub use cache::{CostsWarning, CostsWarningKind};

@@ -34,7 +34,7 @@ use crate::tune::TuneArgs;
 pub(crate) enum Command {
     /// Measure a program, or the kernels on the CPU and on every GPU
     Profile(ProfileArgs),
-    /// Measure a kernel at many sizes, and find the size from which a GPU pays
+    /// Find the size from which a GPU pays, for two commands of yours or a kernel
     Sweep(SweepArgs),
     /// Say where a batch of work would run, and why
     Plan(PlanArgs),

@@ -19,22 +19,27 @@ pub(crate) struct Axis {
     pub(crate) is_range: bool,
 }
 
+/// The first values of a range.
+pub(super) fn range(from: u64, to: u64) -> Result<Vec<u64>> {
+    if from > to {
+        bail!("--from {from} is beyond --to {to}; give a range that has values in it");
+    }
+    Ok(coarse_sizes(from, to))
+}
+
 impl Axis {
-    pub(super) fn of(args: &SweepArgs) -> Result<Self> {
+    pub(super) fn of(kernel: &'static str, args: &SweepArgs) -> Result<Self> {
         let over = match args.over {
             Some(over) => over,
-            None => Workload::sweeps(args.kernel)?[0],
+            None => Workload::sweeps(kernel)?[0],
         };
-        let (values, is_range) = match Workload::points(args.kernel, over)? {
+        let (values, is_range) = match Workload::points(kernel, over)? {
             Points::Range([first, last]) => {
                 let [from, to] = [args.from, args.to].map(|asked| asked.map(NonZeroU64::get));
                 // A given end moves the default of the other end.
                 let to = to.unwrap_or(last.max(from.unwrap_or(first)));
                 let from = from.unwrap_or(first.min(to));
-                if from > to {
-                    bail!("--from {from} is beyond --to {to}; give a range that has values in it");
-                }
-                (coarse_sizes(from, to), true)
+                (range(from, to)?, true)
             }
             Points::Fixed(values) => {
                 if args.from.is_some() || args.to.is_some() {
@@ -46,7 +51,7 @@ impl Axis {
             }
         };
         Ok(Self {
-            kernel: args.kernel,
+            kernel,
             over,
             values,
             is_range,

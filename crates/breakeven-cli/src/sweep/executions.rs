@@ -3,10 +3,10 @@
 //! one device after the other, with sizes chosen from the sweep's times.
 
 use breakeven::plan::Objective;
+use breakeven_judge::break_even::Swept;
 use breakeven_profile::profile::Device;
 
 use super::axis::{Axis, whole};
-use super::found::Found;
 use crate::engine::protocol::{BatchCell, BatchGpus, Cell};
 use crate::engine::suite::Over;
 
@@ -29,14 +29,14 @@ const MOST_TASKS: u64 = 1024;
 /// The batches to execute on each device, given the available memory.
 pub(super) fn executions(
     axis: &Axis,
-    found: &Found,
+    swept: &Swept,
     workers: u64,
     memory: Option<u64>,
 ) -> Vec<Cell> {
     let mut executions = Vec::new();
-    for (index, device) in found.devices.iter().enumerate() {
+    for (index, device) in swept.devices.iter().enumerate() {
         for (value, tasks) in batches(axis, workers) {
-            let measured = found.points.iter().find(|point| point.value == value);
+            let measured = swept.points.iter().find(|point| point.value == value);
             let Some(ns) = measured.and_then(|point| point.times[index].median_ns) else {
                 // The point failed there, or was not reached.
                 continue;

@@ -3,89 +3,39 @@
 use std::io::Write;
 
 use anyhow::Result;
-use breakeven::hardware::HardwareCapabilities;
-use breakeven_judge::break_even::BreakEven;
-use breakeven_judge::page::figures::{time, times};
-use breakeven_judge::page::{Block, Column, Page, Row, Table, Text, Tone};
+use breakeven_judge::break_even::{BreakEven, Point, Swept};
+use breakeven_judge::page::{Page, Text, Tone};
 use breakeven_profile::profile::{self, Device};
-use breakeven_profile::unit;
 use serde::Serialize;
 
-use crate::engine::session::Session;
-use crate::sweep::args::SweepFormat;
-use crate::sweep::{Found, Point, Rival, Time};
+use super::Measured;
+use crate::sweep::args::{SweepArgs, SweepFormat};
+
+/// What stands for the size in a command.
+pub(super) const SIZE: &str = "{n}";
 
 /// Prints the result in the requested format.
-pub(crate) fn write(
-    found: &Found,
-    session: &Session,
-    hardware: &HardwareCapabilities,
-    format: SweepFormat,
-    out: &mut dyn Write,
-) -> Result<()> {
-    match format {
-        SweepFormat::Table => crate::print::print(&page(found, session, hardware), out),
-        SweepFormat::Json => write_json(found, session, out),
-        SweepFormat::Csv => write_csv(found, out),
+pub(super) fn write(args: &SweepArgs, measured: &Measured, out: &mut dyn Write) -> Result<()> {
+    match args.format {
+        SweepFormat::Table => crate::print::print(&page(measured), out),
+        SweepFormat::Json => write_json(args, measured, out),
+        SweepFormat::Csv => write_csv(args, &measured.swept, out),
     }?;
     Ok(out.flush()?)
 }
 
-fn page(found: &Found, session: &Session, hardware: &HardwareCapabilities) -> Page {
-    let mut page = Page::default();
-    page.heading(format!("{} over {}", found.kernel, found.over));
-    if session.profile.interrupted {
-        let text = "interrupted: these are the times measured so far";
-        page.say(Text::new(text, Tone::Bad));
-    }
-    if found.points.is_empty() {
-        page.say("nothing was measured");
-        return page;
-    }
-    let heads = [found.over.name(), "elements", "cpu"];
-    let gpus = found.devices.iter().skip(1);
-    let gpus = gpus.flat_map(|device| {
-        [
-            Column::figures(session.profile.device_label(device), Column::KEPT),
-            Column::figures("of the CPU's", 2),
-        ]
-    });
-    page.table(Table {
-        columns: (heads.into_iter())
-            .map(|head| Column::figures(head, if head == "elements" { 1 } else { Column::KEPT }))
-            .chain(gpus)
-            .collect(),
-        rows: found.points.iter().map(row).collect(),
-        ..Table::default()
-    });
-    page.blocks
-        .extend(crate::sweep::plot::of(found).map(Block::Picture));
-    for point in &found.points {
-        for time in &point.times {
-            if let Some(failure) = &time.failure {
-                let text = format!(
-                    "{} failed at {} {}: {failure}",
-                    session.profile.device_label(&time.device),
-                    found.over,
-                    unit::count(point.value as f64)
-                );
-                page.say(Text::new(text, Tone::Bad));
-            }
-        }
-    }
-    session.unsupported().for_each(|what| page.aside(what));
-    for note in &session.notes {
-        page.say(Text::new(note, Tone::Bad));
-    }
-    for rival in &found.rivals {
-        let text = format!(
-            "{} {}",
-            session.profile.device_label(&rival.device),
-            answer(found, rival)
-        );
-        page.say(Text::new(text, Tone::Strong));
-    }
-    if found.rivals.is_empty() {
+pub(super) fn page(measured: &Measured) -> Page {
+    let (swept, session) = (&measured.swept, &measured.session);
+    let faint = |text: String| Text::new(text, Tone::Faint);
+    let unsupported = session.unsupported().map(faint);
+    let notes = session.notes.iter().map(|note| Text::new(note, Tone::Bad));
+    let remark = measured.remark.map(|remark| faint(remark.to_owned()));
+    let mut page = swept.page(
+        |device| session.profile.device_label(device),
+        unsupported.chain(notes).chain(remark),
+    );
+    if swept.rivals.is_empty() && !swept.points.is_empty() {
+        let hardware = &measured.machine.hardware;
         page.aside("no GPU was measured, so there is no break-even");
         // There are GPUs, but only the CPU was requested.
         for absent in hardware.absent.iter().filter(|_| hardware.gpus.is_empty()) {
@@ -95,68 +45,22 @@ fn page(found: &Found, session: &Session, hardware: &HardwareCapabilities) -> Pa
     page
 }
 
-/// A value and its times; for a GPU also the ratio to the CPU's.
-fn row(point: &Point) -> Row {
-    let of = |device: &Time| match device.median_ns {
-        Some(ns) => time(ns),
-        None if device.failure.is_some() => "failed".to_owned(),
-        None => "–".to_owned(),
-    };
-    let cpu = &point.times[0];
-    let mut cells = vec![
-        unit::count(point.value as f64).into(),
-        unit::count(point.elements as f64).into(),
-        Text::from(of(cpu)),
-    ];
-    for device in &point.times[1..] {
-        let both = device.median_ns.zip(cpu.median_ns);
-        let ratio = both.map(|(gpu, cpu)| gpu / cpu);
-        let tone = match ratio {
-            Some(ratio) if ratio < 1.0 => Tone::Good,
-            _ => Tone::Faint,
-        };
-        let ratio = ratio.map_or_else(String::new, |ratio| format!("{} ×", times(ratio)));
-        cells.extend([of(device), ratio].map(|text| Text::new(text, tone)));
-    }
-    Row::new(cells)
-}
-
-/// The value from which the device pays.
-fn answer(found: &Found, rival: &Rival) -> String {
-    let over = found.over;
-    if rival.times.is_empty() {
-        return "was not measured".to_owned();
-    }
-    let count = |value: f64| unit::count(value.round());
-    let Some(break_even) = rival.break_even else {
-        let pays = found.points.iter().filter(|point| {
-            let own = point.times.iter().find(|time| time.device == rival.device);
-            let times = own.and_then(|own| own.median_ns);
-            (times.zip(point.times[0].median_ns)).is_some_and(|(gpu, cpu)| gpu < cpu)
-        });
-        let pays: Vec<String> = pays.map(|point| count(point.value as f64)).collect();
-        return match pays.is_empty() {
-            true => format!("is slower than the CPU at every {over}"),
-            false => format!("is faster than the CPU at {over} {}", pays.join(", ")),
-        };
-    };
-    let largest = rival.times.last().map_or(f64::NAN, |times| times.size);
-    let wider = match break_even {
-        // It may pay from the smallest value on.
-        BreakEven::Unclear { not_before: None } if rival.pays_at_last() => "a smaller --from",
-        _ => "a larger --to",
-    };
-    let remedy = format!("try more --rounds, or {wider}");
-    break_even.text(over.name(), largest, &remedy)
-}
-
 /// The result as JSON.
 #[derive(Serialize)]
 struct Document<'f> {
-    kernel: &'f str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel: Option<&'f str>,
+    /// The commands of the CPU and the GPU, with their name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'f str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commands: Option<[&'f str; 2]>,
     over: &'f str,
     interrupted: bool,
     points: &'f [Point],
+    /// Values for which the time limit left no time.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    not_measured: &'f [u64],
     break_even: Vec<JsonBreakEven<'f>>,
     evidence: &'f [profile::BreakEven],
 }
@@ -175,7 +79,8 @@ struct JsonBreakEven<'f> {
     tried_to: f64,
 }
 
-fn write_json(found: &Found, session: &Session, out: &mut dyn Write) -> Result<()> {
+fn write_json(args: &SweepArgs, measured: &Measured, out: &mut dyn Write) -> Result<()> {
+    let (found, session) = (&measured.swept, &measured.session);
     let break_even = found.rivals.iter().map(|rival| {
         let (answer, value, interval) = match rival.break_even {
             None => ("fixed", None, None),
@@ -193,24 +98,31 @@ fn write_json(found: &Found, session: &Session, out: &mut dyn Write) -> Result<(
             answer,
             value,
             interval,
-            tried_to: rival.times.last().map_or(0.0, |times| times.size),
+            tried_to: rival.tried_to(),
         }
     });
     let document = Document {
-        kernel: found.kernel,
-        over: found.over.name(),
+        kernel: args.kernel,
+        name: args.cpu.as_ref().map(|_| &*found.name),
+        commands: args
+            .cpu
+            .as_deref()
+            .zip(args.gpu.as_deref())
+            .map(<[&str; 2]>::from),
+        over: &found.over,
         interrupted: session.profile.interrupted,
         points: &found.points,
+        not_measured: &found.not_measured,
         break_even: break_even.collect(),
         evidence: &session.profile.evidence.break_even,
     };
     crate::print::document(&document, out)
 }
 
-fn write_csv(found: &Found, out: &mut dyn Write) -> Result<()> {
+fn write_csv(args: &SweepArgs, found: &Swept, out: &mut dyn Write) -> Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record([
-        "kernel",
+        args.kernel.map_or("name", |_| "kernel"),
         "over",
         "value",
         "elements",
@@ -231,8 +143,8 @@ fn write_csv(found: &Found, out: &mut dyn Write) -> Result<()> {
             }
             let ratio = median.zip(point.times[0].median_ns);
             csv.write_record([
-                found.kernel.to_owned(),
-                found.over.name().to_owned(),
+                found.name.clone(),
+                found.over.clone(),
                 point.value.to_string(),
                 point.elements.to_string(),
                 time.device.clone(),

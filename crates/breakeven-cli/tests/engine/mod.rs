@@ -27,5 +27,7 @@ mod run;
 #[cfg(unix)]
 mod serve;
 mod sweep;
+#[cfg(unix)]
+mod sweep_commands;
 mod tune;
 mod vulkan;

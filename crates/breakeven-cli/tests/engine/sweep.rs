@@ -150,6 +150,29 @@ fn a_gpu_is_held_against_the_cpu() {
     }
 }
 
+#[test]
+fn the_break_even_of_a_kernel_is_a_constant_too() {
+    let Some(gpu) = software_gpu() else { return };
+    let directory = directory();
+    let source = directory.path().join("sizes.py");
+    let args = "conv2d --from 16 --to 64 --rounds 3 --iterations 3 --emit python";
+    let sweep = sweep(args, directory.path())
+        .args("--device")
+        .arg(gpu)
+        .run();
+    assert_eq!(sweep.code, Some(0), "{sweep:#?}");
+    assert!(
+        sweep
+            .stdout
+            .ends_with("\nCONV2D_GPU_FROM = float(\"inf\")\n"),
+        "{sweep:#?}"
+    );
+    std::fs::write(&source, &sweep.stdout).unwrap();
+    let checked = line("sweep --check").arg(&source).run().quietly(0);
+    let said = format!(":3: CONV2D_GPU_FROM = never holds: {gpu} never pays up to size 64");
+    assert!(checked.stdout.contains(&said), "{checked:#?}");
+}
+
 /// What the cost model in that directory knows of `conv2d` of images of that side.
 fn learned(cache: &Path, side: usize, gpu: &str) -> OperationCosts {
     let (costs, warning) = Costs::load(&cache.join("costs.json"));

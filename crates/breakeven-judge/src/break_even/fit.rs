@@ -28,12 +28,13 @@ impl Crossings {
         let near = (low / BEYOND)..=(high * BEYOND);
         let times = times.iter().filter(|times| near.contains(&times.size));
         let middle = 0.5 * (low.ln() + high.ln());
-        let counts = times
-            .clone()
-            .map(|times| times.device_ns.len().min(times.over_ns.len()));
-        let count = counts.min().unwrap_or(0);
-        let ratio =
-            |times: &SizeTimes, round: usize| (times.device_ns[round] / times.over_ns[round]).ln();
+        let rounds = |times: &SizeTimes| times.device_ns.len().min(times.over_ns.len());
+        let count = times.clone().map(|times| rounds(times)).min().unwrap_or(0);
+        // The last rounds are those in which all of these sizes were measured.
+        let ratio = |times: &SizeTimes, round: usize| {
+            let round = rounds(times) - count + round;
+            (times.device_ns[round] / times.over_ns[round]).ln()
+        };
         let rounds =
             (0..count).map(|round| times.clone().map(|times| ratio(times, round)).collect());
         let is_whole = |round: &Vec<f64>| round.iter().all(|ratio| ratio.is_finite());

@@ -15,11 +15,17 @@
 //!   what changes from day to day.
 
 mod fit;
+mod page;
+mod plot;
 mod refine;
+mod sweep;
+mod swept;
 #[cfg(test)]
 mod tests;
 
 pub use refine::{coarse_sizes, refined_sizes};
+pub use sweep::{Missed, Side, Sweep, sweep};
+pub use swept::{Point, Rival, Swept, Time};
 
 use breakeven_profile::{profile, unit};
 use breakeven_stats::mean_interval;
@@ -152,6 +158,11 @@ impl<'t> Signs<'t> {
     }
 }
 
+/// The integers that an interval of sizes leaves open.
+fn whole([low, high]: [f64; 2]) -> [f64; 2] {
+    [low.floor(), high.ceil()]
+}
+
 /// Estimates the break-even from times at several sizes, in any order.
 pub fn break_even(times: &[SizeTimes]) -> BreakEven {
     let signs = Signs::of(times);
@@ -221,6 +232,44 @@ impl BreakEven {
                 count(last),
                 count(largest)
             ),
+        }
+    }
+
+    /// The constant for a program that takes the device from that size on: the break-even with as
+    /// few digits as its interval permits, 0 if the device always pays, infinity if it never does;
+    /// none if no constant is right.
+    pub fn constant(&self) -> Option<f64> {
+        match *self {
+            Self::From { size, interval } => {
+                let [low, high] = whole(interval);
+                let rounded = |digits: i32| {
+                    let unit = 10_f64.powi((size.log10().floor() as i32 + 1 - digits).max(0));
+                    (size / unit).round() * unit
+                };
+                let fits = |size: &f64| low <= *size && *size <= high;
+                Some((2..10).map(rounded).find(fits).unwrap_or(high))
+            }
+            Self::Always { .. } => Some(0.0),
+            Self::Never { .. } => Some(f64::INFINITY),
+            Self::Within { .. } | Self::Unclear { .. } => None,
+        }
+    }
+
+    /// Whether these times agree with such a constant; none if they do not decide.
+    pub fn admits(&self, constant: f64) -> Option<bool> {
+        match *self {
+            Self::From { interval, .. } => {
+                let [low, high] = whole(interval);
+                Some(low <= constant && constant <= high)
+            }
+            Self::Always { tried_from } => Some(constant <= tried_from),
+            Self::Never { .. } if constant.is_infinite() => Some(true),
+            Self::Never { tried_to: most } | Self::Within { largest: most, .. } => {
+                (constant <= most).then_some(false)
+            }
+            Self::Unclear { not_before } => {
+                (not_before.is_some_and(|size| constant <= size)).then_some(false)
+            }
         }
     }
 

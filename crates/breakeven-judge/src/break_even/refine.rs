@@ -25,15 +25,25 @@ pub fn coarse_sizes(from: u64, to: u64) -> Vec<u64> {
     sizes
 }
 
+impl Signs<'_> {
+    /// The range around the break-even in which further times narrow its interval; none if there is
+    /// no break-even.
+    pub(super) fn around(&self) -> Option<[f64; 2]> {
+        let (loses, pays) = self.bracket()?;
+        Some([
+            self.times[loses?].size / AROUND,
+            self.times[pays].size * AROUND,
+        ])
+    }
+}
+
 /// Further sizes that would narrow the break-even's interval, given the times measured so far; none
 /// if these contain no break-even.
 pub fn refined_sizes(times: &[SizeTimes]) -> Vec<u64> {
     let signs = Signs::of(times);
-    let Some((Some(loses), pays)) = signs.bracket() else {
+    let Some([low, high]) = signs.around() else {
         return Vec::new();
     };
-    let low = signs.times[loses].size / AROUND;
-    let high = signs.times[pays].size * AROUND;
     let least = signs.times.first().map_or(low, |times| times.size);
     let most = signs.times.last().map_or(high, |times| times.size);
     let doublings = (high / low).log2();

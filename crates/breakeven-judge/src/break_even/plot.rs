@@ -1,10 +1,9 @@
 //! Plots time over value in the terminal, both logarithmic.
 
-use breakeven_judge::break_even::BreakEven;
-use breakeven_judge::page::figures::time;
 use breakeven_profile::unit;
 
-use crate::sweep::Found;
+use super::{BreakEven, Swept};
+use crate::page::figures::time;
 
 const WIDTH: usize = 70;
 const HEIGHT: usize = 14;
@@ -41,23 +40,23 @@ impl Axis {
 }
 
 /// Draws the points; nothing with fewer than two values.
-pub(super) fn of(found: &Found) -> Option<Vec<String>> {
-    let values = found.points.iter().map(|point| point.value as f64);
-    let devices = found.devices.len().min(MARKS.len());
-    let times = found.points.iter().flat_map(|point| {
+pub(super) fn of(swept: &Swept) -> Option<Vec<String>> {
+    let values = swept.points.iter().map(|point| point.value as f64);
+    let devices = swept.devices.len().min(MARKS.len());
+    let times = swept.points.iter().flat_map(|point| {
         point.times[..devices]
             .iter()
             .filter_map(|time| time.median_ns)
     });
     let (x, y) = (Axis::of(values, WIDTH)?, Axis::of(times, HEIGHT)?);
     let mut cells = vec![[' '; WIDTH]; HEIGHT];
-    for rival in &found.rivals {
+    for rival in &swept.rivals {
         if let Some(BreakEven::From { size, .. }) = rival.break_even {
             let column = x.cell(size);
             cells.iter_mut().for_each(|row| row[column] = '┊');
         }
     }
-    for point in &found.points {
+    for point in &swept.points {
         for (time, mark) in point.times.iter().zip(MARKS) {
             if let Some(ns) = time.median_ns {
                 let cell = &mut cells[HEIGHT - 1 - y.cell(ns)][x.cell(point.value as f64)];
@@ -85,7 +84,7 @@ pub(super) fn of(found: &Found) -> Option<Vec<String>> {
     let (first, last) = (unit::count(first), unit::count(last));
     let rest = WIDTH - first.len();
     lines.push(format!("{:10}{first}{last:>rest$}", ""));
-    let marks = found.devices.iter().zip(MARKS);
+    let marks = swept.devices.iter().zip(MARKS);
     lines.extend(marks.map(|(device, mark)| format!("{:10}{mark} {device}", "")));
     let signs = [('*', "several"), ('┊', "break-even")];
     let drawn = signs

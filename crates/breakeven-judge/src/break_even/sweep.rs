@@ -1,0 +1,417 @@
+//! Times a CPU path and a GPU path over sizes: the sizes, rounds and time limit of a sweep.
+//!
+//! 1. A run of each path at the smallest size warms up. Then all sizes are measured, the smaller
+//!    ones first. The time at a size is predicted from the sizes before; if three rounds do not fit
+//!    the time limit, that size and the larger ones are left out. Once the GPU path is faster,
+//!    larger sizes get half of the time at most.
+//! 2. Two more rounds over all sizes, every other one backwards.
+//! 3. More rounds at the sizes that are still undecided, then at those around the break-even and at
+//!    sizes between them, four per doubling; and again while the interval is wide. No run begins
+//!    that would exceed the limit.
+//!
+//! At each size the paths run one right after the other, in random order. A size at which a path
+//! fails has a failure and no times of it.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use breakeven_profile::profile::{Device, Failure};
+use breakeven_profile::stats::median;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::{
+    BreakEven, LEAST_ROUNDS, Point, Sign, Signs, SizeTimes, Swept, Time, break_even, refined_sizes,
+};
+use crate::ab::{MOST_CALLS, SHORTEST_SAMPLE};
+
+/// The sides of a sweep, as devices.
+const DEVICES: [&str; 2] = [Device::CPU, "gpu"];
+
+/// Default rounds at the sizes that decide.
+const ROUNDS: usize = 10;
+
+/// Most passes over the sizes that decide, and the interval, as a factor, at which no further one
+/// begins.
+const PASSES: usize = 8;
+const NARROW: f64 = 1.25;
+
+/// Samples of a short call per round, of which the median counts, and how short that is.
+const SAMPLES: usize = 5;
+const SHORT: Duration = Duration::from_millis(10);
+
+/// The path that is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// That on the CPU.
+    Cpu,
+    /// That on the GPU.
+    Gpu,
+}
+
+/// Why a run has no time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Missed {
+    /// It failed; this path is not run at this size again.
+    Failed(Failure),
+    /// Measuring ends, and the times so far are kept.
+    Ended,
+}
+
+/// Options of a sweep: see [`sweep`].
+#[derive(Debug, Clone)]
+#[must_use = "nothing is measured before it runs"]
+pub struct Sweep {
+    name: String,
+    sizes: Vec<u64>,
+    rounds: usize,
+    time_limit: Duration,
+}
+
+/// Finds the size from which the GPU pays for a pair of closures, in ten seconds at most.
+///
+/// `make_input` makes the input of a size once, which is not timed; the inputs are kept until the
+/// end. Each closure is called once to warm up, then in turns with the other; short calls are
+/// repeated, and their results are black boxes. A GPU closure must wait for its result. Closures
+/// that may fail are for [`Sweep::run`].
+///
+/// ```
+/// use breakeven_judge::break_even::{coarse_sizes, sweep};
+/// use std::time::Duration;
+///
+/// let cpu = |n: &u64| (0..*n).fold(0, |sum, x| std::hint::black_box(sum + x));
+/// // Without a GPU: a launch that takes 100 µs.
+/// let gpu = |_: &u64| std::thread::sleep(Duration::from_micros(100));
+/// let swept = sweep("sum", coarse_sizes(1_000, 1_000_000), |n| n, cpu, gpu);
+/// println!("{swept}");
+/// assert!(swept.break_even().is_some());
+/// ```
+pub fn sweep<I, A, B>(
+    name: &str,
+    sizes: impl IntoIterator<Item = u64>,
+    make_input: impl FnMut(u64) -> I,
+    cpu: impl FnMut(&I) -> A,
+    gpu: impl FnMut(&I) -> B,
+) -> Swept {
+    Sweep::new(name, sizes).closures(make_input, cpu, gpu)
+}
+
+impl Sweep {
+    /// A sweep over these sizes, 1 or more each, for ten seconds at most. [`coarse_sizes`] doubles
+    /// them over a range.
+    ///
+    /// [`coarse_sizes`]: super::coarse_sizes
+    pub fn new(name: impl Into<String>, sizes: impl IntoIterator<Item = u64>) -> Self {
+        let mut sizes: Vec<u64> = sizes.into_iter().filter(|size| *size > 0).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        Self {
+            name: name.into(),
+            sizes,
+            rounds: ROUNDS,
+            time_limit: Duration::from_secs(10),
+        }
+    }
+
+    /// Sets the rounds at the sizes that decide, ten by default; an interval needs three.
+    pub fn rounds(mut self, rounds: usize) -> Self {
+        self.rounds = rounds.max(1);
+        self
+    }
+
+    /// Sets the time limit.
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = limit;
+        self
+    }
+
+    /// Measures two closures: see [`sweep`].
+    pub fn closures<I, A, B>(
+        &self,
+        mut make_input: impl FnMut(u64) -> I,
+        mut cpu: impl FnMut(&I) -> A,
+        mut gpu: impl FnMut(&I) -> B,
+    ) -> Swept {
+        let start = Instant::now();
+        let mut inputs: HashMap<u64, (I, [u32; 2])> = HashMap::new();
+        let measure = |side: Side, size: u64| {
+            let (input, calls) = (inputs.entry(size)).or_insert_with(|| (make_input(size), [0, 0]));
+            let mut time = |calls: u32| {
+                let start = Instant::now();
+                for _ in 0..calls {
+                    match side {
+                        Side::Cpu => drop(std::hint::black_box(cpu(input))),
+                        Side::Gpu => drop(std::hint::black_box(gpu(input))),
+                    }
+                }
+                start.elapsed()
+            };
+            let calls = &mut calls[side as usize];
+            if *calls == 0 {
+                time(1);
+                *calls = 1;
+                while *calls < MOST_CALLS && time(*calls) < SHORTEST_SAMPLE {
+                    *calls *= 2;
+                }
+            }
+            let mut samples = vec![time(*calls)];
+            if samples[0] < SHORT {
+                samples.extend((1..SAMPLES).map(|_| time(*calls)));
+            }
+            let ns = |time: &Duration| time.as_secs_f64() * 1e9 / f64::from(*calls);
+            let samples: Vec<f64> = samples.iter().map(ns).collect();
+            median(&samples).map_err(|_| Missed::Ended)
+        };
+        self.run(|| start.elapsed(), measure)
+    }
+
+    /// Measures by `measure`, which runs a side at a size and returns its time, ns. `clock` is the
+    /// time since any fixed moment, in which the time limit counts.
+    pub fn run(
+        &self,
+        clock: impl Fn() -> Duration,
+        measure: impl FnMut(Side, u64) -> Result<f64, Missed>,
+    ) -> Swept {
+        let end = clock().saturating_add(self.time_limit);
+        let mut sides = Sides {
+            clock,
+            measure,
+            end,
+            random: Xoshiro256PlusPlus::seed_from_u64(0),
+            points: Vec::new(),
+            is_ended: false,
+        };
+        self.measure(&mut sides);
+        let has_any = |timed: &Timed| {
+            timed.failure.iter().any(Option::is_some) || timed.ns.iter().any(|ns| !ns.is_empty())
+        };
+        sides.points.retain(has_any);
+        let is_missing = |size: &u64| sides.points.iter().all(|timed| timed.size != *size);
+        let not_measured = self.sizes.iter().copied().filter(is_missing).collect();
+        let points = sides.points.into_iter().map(Timed::point).collect();
+        let devices = DEVICES.map(str::to_owned);
+        let mut swept = Swept::new(self.name.as_str(), "size", &devices, points, true);
+        swept.not_measured = not_measured;
+        swept
+    }
+
+    fn measure<C, M>(&self, sides: &mut Sides<C, M>)
+    where
+        C: Fn() -> Duration,
+        M: FnMut(Side, u64) -> Result<f64, Missed>,
+    {
+        for side in [Side::Cpu, Side::Gpu] {
+            if let (Some(first), false) = (self.sizes.first(), sides.is_ended) {
+                let warmed = (sides.measure)(side, *first);
+                sides.is_ended = warmed == Err(Missed::Ended);
+            }
+        }
+        let more = LEAST_ROUNDS as f64 - 1.0;
+        for size in &self.sizes {
+            let pays = sides.points.last().is_some_and(Timed::pays);
+            let share = if pays { 0.5 } else { 1.0 };
+            let of_others = sides.points.iter().map(|timed| sides.cost(timed.size));
+            let of_others = of_others.fold(0.0, |sum, cost| sum + cost);
+            let cost = sides.cost(*size) * (more + 1.0) + more * of_others;
+            if sides.is_ended || cost > share * sides.left() {
+                break;
+            }
+            sides.points.push(Timed::at(*size));
+            sides.pair(*size);
+        }
+        let sizes = sides.points.iter().map(|timed| timed.size).collect();
+        sides.rounds(LEAST_ROUNDS - 1, sizes);
+        for _ in 0..PASSES {
+            let rounds = self.rounds.saturating_sub(LEAST_ROUNDS);
+            sides.rounds(rounds, sides.undecided());
+            let mut more = refined_sizes(&sides.times());
+            // Rather fewer sizes than too few rounds for an interval.
+            while sides.rounds_of(&more) < LEAST_ROUNDS as f64 && !more.is_empty() {
+                more = more.into_iter().skip(1).step_by(2).collect();
+            }
+            sides.points.extend(more.into_iter().map(Timed::at));
+            sides.points.sort_by_key(|timed| timed.size);
+            sides.rounds(self.rounds, sides.around());
+            let is_clear = match break_even(&sides.times()) {
+                BreakEven::From { interval, .. } => interval[1] < NARROW * interval[0],
+                BreakEven::Unclear { .. } => false,
+                _ => true,
+            };
+            if is_clear || sides.is_ended {
+                break;
+            }
+        }
+    }
+}
+
+/// The times at a size, of the CPU first.
+struct Timed {
+    size: u64,
+    /// By side and round, ns.
+    ns: [Vec<f64>; 2],
+    failure: [Option<Failure>; 2],
+    /// Time that the last run took, with what is not timed, s.
+    cost: [Option<f64>; 2],
+}
+
+impl Timed {
+    fn at(size: u64) -> Self {
+        Self {
+            size,
+            ns: <_>::default(),
+            failure: <_>::default(),
+            cost: [None; 2],
+        }
+    }
+
+    /// True if the GPU was faster, as far as is known.
+    fn pays(&self) -> bool {
+        let [cpu, gpu] = self.ns.each_ref().map(|ns| median(ns).ok());
+        cpu.zip(gpu).is_some_and(|(cpu, gpu)| gpu < cpu)
+    }
+
+    fn point(self) -> Point {
+        let sides = DEVICES.into_iter().zip(self.ns).zip(self.failure);
+        let times = sides.map(|((device, rounds_ns), failure)| Time {
+            device: device.to_owned(),
+            median_ns: None,
+            rounds_ns,
+            failure,
+        });
+        Point {
+            value: self.size,
+            elements: self.size,
+            times: times.collect(),
+        }
+    }
+}
+
+/// Both sides while they are measured.
+struct Sides<C, M> {
+    clock: C,
+    measure: M,
+    end: Duration,
+    random: Xoshiro256PlusPlus,
+    /// In the order of their sizes.
+    points: Vec<Timed>,
+    is_ended: bool,
+}
+
+impl<C: Fn() -> Duration, M: FnMut(Side, u64) -> Result<f64, Missed>> Sides<C, M> {
+    /// Time that is left, s.
+    fn left(&self) -> f64 {
+        self.end.saturating_sub((self.clock)()).as_secs_f64()
+    }
+
+    /// Predicted time of a run of both sides, s.
+    fn cost(&self, size: u64) -> f64 {
+        [0, 1].map(|side| self.cost_of(side, size)).iter().sum()
+    }
+
+    /// That of one side: what the next larger size took, or the last two continued, at least in
+    /// proportion to the size.
+    fn cost_of(&self, side: usize, size: u64) -> f64 {
+        let known = |timed: &Timed| Some((timed.size as f64, timed.cost[side]?));
+        let mut above = self.points.iter().filter(|timed| timed.size >= size);
+        if let Some((_, cost)) = above.find_map(known) {
+            return cost;
+        }
+        let mut below = self.points.iter().rev().filter_map(known);
+        let Some((last, cost)) = below.next() else {
+            return 0.0;
+        };
+        let slope = below.next().map_or(1.0, |(before, earlier)| {
+            (cost / earlier).ln() / (last / before).ln()
+        });
+        cost * (size as f64 / last).powf(if slope > 1.0 { slope.min(4.0) } else { 1.0 })
+    }
+
+    /// Rounds over these further sizes and those around the break-even for which there is time.
+    fn rounds_of(&self, more: &[u64]) -> f64 {
+        let around = self.around();
+        let all = around.iter().chain(more).map(|size| self.cost(*size));
+        self.left() / all.fold(f64::MIN_POSITIVE, |sum, cost| sum + cost)
+    }
+
+    /// Measures both sides at a size once, unless that would exceed the limit.
+    fn pair(&mut self, size: u64) {
+        let cost = self.cost(size);
+        let Some(at) = self.points.iter().position(|timed| timed.size == size) else {
+            return;
+        };
+        let has_failed = self.points[at].failure.iter().any(Option::is_some);
+        if self.is_ended || has_failed || cost >= self.left() {
+            return;
+        }
+        let mut sides = [Side::Cpu, Side::Gpu];
+        if self.random.random() {
+            sides.reverse();
+        }
+        let mut found = [None; 2];
+        for side in sides {
+            let begun = (self.clock)();
+            let measured = (self.measure)(side, size);
+            let timed = &mut self.points[at];
+            let side = side as usize;
+            match measured {
+                Ok(ns) => found[side] = Some(ns),
+                Err(Missed::Failed(failure)) => {
+                    timed.failure[side] = Some(failure);
+                    timed.ns[side].clear();
+                }
+                Err(Missed::Ended) => {
+                    self.is_ended = true;
+                    return;
+                }
+            }
+            let took = (self.clock)().saturating_sub(begun).as_secs_f64();
+            timed.cost[side] = Some(took);
+        }
+        for (ns, found) in self.points[at].ns.iter_mut().zip(found) {
+            ns.extend(found);
+        }
+    }
+
+    /// Measures these sizes in turns, every other round backwards.
+    fn rounds(&mut self, count: usize, mut sizes: Vec<u64>) {
+        for _ in 0..count {
+            sizes.reverse();
+            sizes.iter().for_each(|size| self.pair(*size));
+        }
+    }
+
+    fn times(&self) -> Vec<SizeTimes> {
+        let times = |timed: &Timed| {
+            let [over_ns, device_ns] = timed.ns.clone();
+            let has_both = !over_ns.is_empty() && !device_ns.is_empty();
+            has_both.then_some(SizeTimes {
+                size: timed.size as f64,
+                device_ns,
+                over_ns,
+            })
+        };
+        self.points.iter().filter_map(times).collect()
+    }
+
+    /// The sizes at which neither side is clearly faster yet.
+    fn undecided(&self) -> Vec<u64> {
+        let times = self.times();
+        let signs = Signs::of(&times);
+        let is_unclear = |size: &u64| {
+            let mut signs = signs.times.iter().zip(&signs.signs);
+            signs.any(|(times, sign)| times.size == *size as f64 && *sign == Sign::Unclear)
+        };
+        let sizes = self.points.iter().map(|timed| timed.size);
+        sizes.filter(is_unclear).collect()
+    }
+
+    /// The sizes that narrow the break-even.
+    fn around(&self) -> Vec<u64> {
+        let Some([low, high]) = Signs::of(&self.times()).around() else {
+            return Vec::new();
+        };
+        let sizes = self.points.iter().map(|timed| timed.size);
+        let is_near = |size: &u64| (low..=high).contains(&(*size as f64));
+        sizes.filter(is_near).collect()
+    }
+}
