@@ -7,6 +7,7 @@ mod operators;
 mod profile;
 mod recorder;
 mod run;
+mod sweep;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -40,4 +41,6 @@ mod _breakeven {
     };
     #[pymodule_export]
     use crate::run::{Job, PyExecutionResult, forget, start};
+    #[pymodule_export]
+    use crate::sweep::{Swept, sweep};
 }

@@ -13,6 +13,7 @@
 //! fails has a failure and no times of it.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::time::{Duration, Instant};
 
 use breakeven_profile::profile::{Device, Failure};
@@ -73,7 +74,7 @@ pub struct Sweep {
 /// `make_input` makes the input of a size once, which is not timed; the inputs are kept until the
 /// end. Each closure is called once to warm up, then in turns with the other; short calls are
 /// repeated, and their results are black boxes. A GPU closure must wait for its result. Closures
-/// that may fail are for [`Sweep::run`].
+/// that may fail are for [`Sweep::try_closures`].
 ///
 /// ```
 /// use breakeven_judge::break_even::{coarse_sizes, sweep};
@@ -132,31 +133,50 @@ impl Sweep {
         mut cpu: impl FnMut(&I) -> A,
         mut gpu: impl FnMut(&I) -> B,
     ) -> Swept {
+        self.try_closures(
+            |size| Ok(make_input(size)),
+            |input| Ok(cpu(input)),
+            |input| Ok(gpu(input)),
+        )
+    }
+
+    /// Measures two closures that may fail: see [`sweep`].
+    pub fn try_closures<I, A, B>(
+        &self,
+        mut make_input: impl FnMut(u64) -> Result<I, Missed>,
+        mut cpu: impl FnMut(&I) -> Result<A, Missed>,
+        mut gpu: impl FnMut(&I) -> Result<B, Missed>,
+    ) -> Swept {
         let start = Instant::now();
         let mut inputs: HashMap<u64, (I, [u32; 2])> = HashMap::new();
         let measure = |side: Side, size: u64| {
-            let (input, calls) = (inputs.entry(size)).or_insert_with(|| (make_input(size), [0, 0]));
+            let (input, calls) = match inputs.entry(size) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => new.insert((make_input(size)?, [0, 0])),
+            };
             let mut time = |calls: u32| {
                 let start = Instant::now();
                 for _ in 0..calls {
                     match side {
-                        Side::Cpu => drop(std::hint::black_box(cpu(input))),
-                        Side::Gpu => drop(std::hint::black_box(gpu(input))),
+                        Side::Cpu => drop(std::hint::black_box(cpu(input)?)),
+                        Side::Gpu => drop(std::hint::black_box(gpu(input)?)),
                     }
                 }
-                start.elapsed()
+                Ok(start.elapsed())
             };
             let calls = &mut calls[side as usize];
             if *calls == 0 {
-                time(1);
+                time(1)?;
                 *calls = 1;
-                while *calls < MOST_CALLS && time(*calls) < SHORTEST_SAMPLE {
+                while *calls < MOST_CALLS && time(*calls)? < SHORTEST_SAMPLE {
                     *calls *= 2;
                 }
             }
-            let mut samples = vec![time(*calls)];
+            let mut samples = vec![time(*calls)?];
             if samples[0] < SHORT {
-                samples.extend((1..SAMPLES).map(|_| time(*calls)));
+                for _ in 1..SAMPLES {
+                    samples.push(time(*calls)?);
+                }
             }
             let ns = |time: &Duration| time.as_secs_f64() * 1e9 / f64::from(*calls);
             let samples: Vec<f64> = samples.iter().map(ns).collect();

@@ -39,6 +39,8 @@ from ._run import Workload as Workload
 from ._run import forget as forget
 from ._run import run as run
 from ._run import run_async as run_async
+from ._sweep import Swept as Swept
+from ._sweep import sweep as sweep
 
 if "XDG_RUNTIME_DIR" not in _os.environ:
     # Without that folder, Mesa's device selection looks for a display in vain and reports that on

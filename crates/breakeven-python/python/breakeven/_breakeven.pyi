@@ -172,6 +172,21 @@ class Advice:
 
 def advise(profile: Profile, evidence: List[Profile]) -> Advice: ...
 
+class Swept:
+    def page(self) -> Printed: ...
+    def profile(self) -> Profile: ...
+    def found(self) -> Optional[Tuple[float, List[float]]]: ...
+    def constant(self) -> Optional[float]: ...
+
+def sweep(
+    name: str,
+    sizes: Optional[List[int]],
+    time_limit: float,
+    make: Callable[[int], Any],
+    cpu: Callable[[Any], Any],
+    gpu: Callable[[Any], Any],
+) -> Swept: ...
+
 class Job:
     """A batch that was started."""
 

@@ -156,7 +156,7 @@ impl Future for Flight {
 
 /// The device error of an exception: by its type, then by the text of CUDA's, HIP's and XLA's own
 /// errors, which come as plain `RuntimeError`s.
-pub(super) fn device_error(error: &PyErr) -> DeviceError {
+pub(crate) fn device_error(error: &PyErr) -> DeviceError {
     Python::attach(|py| {
         let name = error.get_type(py).qualname().map(|name| name.to_string());
         let name = name.unwrap_or_default();

@@ -28,6 +28,7 @@ use pyo3::prelude::*;
 use crate::errors::raised;
 use crate::locked;
 use device::PyGpu;
+pub(crate) use device::device_error;
 use gate::{Gate, Held};
 pub(crate) use job::Job;
 use job::Shared;
