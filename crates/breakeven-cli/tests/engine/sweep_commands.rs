@@ -58,7 +58,7 @@ fn the_size_from_which_a_command_pays_is_found() {
 #[test]
 fn what_a_time_includes_and_what_never_pays_is_said() {
     let said = |cpu: &str, gpu: &str| {
-        sweep(cpu, gpu, "--from 1 --to 2 --time-limit 2s")
+        sweep(cpu, gpu, "--from 1 --to 2 --time-limit 30s")
             .run()
             .quietly(0)
             .said()
@@ -103,7 +103,7 @@ fn a_command_that_fails_costs_its_size() {
     let ended = sweep(
         "sleep 0.01; : {n}",
         gpu,
-        "--from 2 --to 8 --time-limit 2s --format json",
+        "--from 2 --to 8 --time-limit 30s --format json",
     );
     let ended = ended.run().quietly(1);
     let document = ended.json();
@@ -288,7 +288,11 @@ fn a_constant_compiles() {
         ),
         ("python", "a.py", &["python3"]),
     ] {
-        let ended = sweep("true; : {n}", gpu, "--from 1 --to 2 --time-limit 2s --emit");
+        let ended = sweep(
+            "true; : {n}",
+            gpu,
+            "--from 1 --to 2 --time-limit 30s --emit",
+        );
         let ended = ended.arg(language).run();
         assert_eq!(ended.code, Some(0), "{ended:#?}");
         assert!(
