@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any, Callable, Iterable, Optional, Tuple, TypeVar
 
 from . import _breakeven
@@ -49,6 +50,16 @@ class Swept(Page):
         return self._raw.page()
 
 
+def _checked(size: Any) -> int:
+    try:
+        whole = operator.index(size)
+    except TypeError:
+        whole = 0
+    if not 0 < whole < 2**63:
+        raise InvalidError(f"sizes: {size!r} is not a whole number of 1 or more")
+    return whole
+
+
 def sweep(
     cpu: Callable[[Input], Any],
     gpu: Callable[[Input], Any],
@@ -80,10 +91,7 @@ def sweep(
         Exception: What a function raised, if nothing could be measured.
     """
     if sizes is not None:
-        sizes = list(sizes)
-        for size in sizes:
-            if not isinstance(size, int) or not 0 < size < 2**63:
-                raise InvalidError(f"sizes: {size!r} is not a whole number of 1 or more")
+        sizes = [_checked(size) for size in sizes]
         if not sizes:
             raise InvalidError("sizes: there is none; give a list of whole numbers")
     name = name or getattr(cpu, "__qualname__", type(cpu).__qualname__)
