@@ -94,5 +94,5 @@ def sweep(
         sizes = [_checked(size) for size in sizes]
         if not sizes:
             raise InvalidError("sizes: there is none; give a list of whole numbers")
-    name = name or getattr(cpu, "__qualname__", type(cpu).__qualname__)
+    name = name or str(getattr(cpu, "__qualname__", type(cpu).__qualname__))
     return Swept(_breakeven.sweep(name, sizes, time_limit, make, cpu, gpu))
