@@ -133,31 +133,6 @@ impl Source {
         self.has(key) && self.keys.len() == 1
     }
 
-    /// The file with other first bytes, as many as before.
-    pub(crate) fn with_beginning(mut self, change: impl FnOnce(&mut [u8])) -> Self {
-        let mark = if self.head.starts_with(MARK) { 3 } else { 0 };
-        change(&mut self.head[mark..]);
-        self
-    }
-
-    /// The file with other bytes, as many as before.
-    pub(crate) fn rewritten(
-        self,
-        change: impl FnOnce(Vec<u8>) -> Vec<u8>,
-    ) -> Result<Self, FileError> {
-        let (path, text, keys) = (self.path.clone(), self.text.clone(), self.keys.clone());
-        let (folder, mended) = (self.folder, self.mended.clone());
-        Ok(Self {
-            path,
-            folder,
-            head: change(self.into_memory()?),
-            text,
-            keys,
-            rest: Box::new(io::empty()),
-            mended,
-        })
-    }
-
     /// All of it from the beginning, as it is.
     pub(crate) fn into_all(self) -> impl Read {
         Cursor::new(self.head).chain(self.rest)

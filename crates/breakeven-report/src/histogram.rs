@@ -4,7 +4,7 @@ use breakeven_profile::profile::Operation;
 use breakeven_profile::unit;
 use serde::Serialize;
 
-use crate::json::Number;
+use crate::part::Number;
 
 /// Most runs that are drawn per operation.
 const MOST_RUNS: usize = 10;

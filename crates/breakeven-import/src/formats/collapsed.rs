@@ -10,11 +10,11 @@ use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::Profile;
 
 use crate::folded::Folded;
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::note::{Notes, Skipped};
 use crate::source::Source;
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "collapsed",
     about: "collapsed stacks: perf with inferno or stackcollapse, py-spy record --format raw, \
             breakeven's export; give the unit of the counts",

@@ -3,6 +3,10 @@
 /// Intervals that wait before they are sorted into the others.
 const WAITING: usize = 1 << 10;
 
+/// Intervals that the unions of a device and of its first stream keep apart; the second
+/// stream keeps a half, the third a third, and so on.
+pub(super) const APART: usize = 1 << 19;
+
 /// A union of intervals. It keeps at most so many apart; of more, those with the smallest
 /// gaps between them are joined, and the gaps summed up. What comes later and lies in such a
 /// gap is lost, so from then on the length is known within that sum.
@@ -24,6 +28,12 @@ struct Apart {
     start: i64,
     end: i64,
     has_gaps: bool,
+}
+
+impl Default for Spans {
+    fn default() -> Self {
+        Self::new(APART)
+    }
 }
 
 impl Spans {

@@ -4,12 +4,8 @@ use std::collections::BTreeMap;
 
 use breakeven_profile::profile::{Activity, Copies, Stream};
 
-use super::spans::Spans;
+use super::spans::{APART, Spans};
 use crate::note::Notes;
-
-/// Intervals that the unions of a device and of its first stream keep apart; the second
-/// stream keeps a half, the third a third, and so on.
-const APART: usize = 1 << 19;
 
 /// Streams of a device that are kept apart.
 const STREAMS: usize = 256;
@@ -56,7 +52,7 @@ impl Work {
 }
 
 /// One device while its activities come in.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct DeviceWork {
     ends: Option<(i64, i64)>,
     all: Spans,
@@ -72,23 +68,6 @@ pub(super) struct DeviceWork {
 }
 
 impl DeviceWork {
-    pub(super) fn new() -> Self {
-        let spans = || Spans::new(APART);
-        Self {
-            ends: None,
-            all: spans(),
-            compute: spans(),
-            communication: spans(),
-            either_kernel: spans(),
-            copy: spans(),
-            compute_or_copy: spans(),
-            kernels: 0,
-            copies: BTreeMap::new(),
-            streams: BTreeMap::new(),
-            other_streams: 0,
-        }
-    }
-
     pub(super) fn add(&mut self, work: Work, stream: Option<u64>, start: i64, end: i64) {
         let (first, last) = self.ends.unwrap_or((start, end));
         self.ends = Some((first.min(start), last.max(end)));
@@ -180,7 +159,7 @@ impl DeviceWork {
                 "up to {} may be missing, since too much is out of order; sort the trace by time",
                 breakeven_profile::unit::time(ns as f64)
             );
-            notes.lacks(format!("exact busy time of {device}"), why);
+            notes.lacks(format!("exact busy time of {device}"), &why);
         }
         if self.kernels == 0 {
             let why = "the trace has only its copies and fills; trace kernels too";
@@ -215,7 +194,7 @@ mod tests {
     /// Compute 0–100 and 150–200, a copy 50–170, communication 180–260; idle 260–300.
     #[test]
     fn times_by_hand() {
-        let mut device = DeviceWork::new();
+        let mut device = DeviceWork::default();
         device.add(Work::Compute, Some(7), 0, 100);
         device.add(Work::Copy("host to device", Some(1_000)), Some(9), 50, 170);
         device.add(Work::Compute, Some(7), 150, 200);

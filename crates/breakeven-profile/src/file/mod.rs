@@ -19,7 +19,6 @@
 //! ```
 
 mod error;
-mod layout;
 mod read;
 mod strict;
 mod target;

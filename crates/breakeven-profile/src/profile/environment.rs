@@ -1,5 +1,7 @@
 //! The machine and the build that a profile was taken on.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// The machine and build that a profile was taken on. Host name and paths are
@@ -123,5 +125,157 @@ impl Environment {
     /// True when nothing is known.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+/// A property of the machine or the build.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Part {
+    /// The operating system.
+    System,
+    /// The instruction set architecture.
+    Architecture,
+    /// The processor's model.
+    Processor,
+    /// Hardware threads of the machine.
+    Cores,
+    /// Hardware threads that the process may use.
+    UsableCores,
+    /// The name of the GPU behind an id.
+    GpuName(String),
+    /// The driver of the GPU behind an id.
+    GpuDriver(String),
+    /// The source of the clock.
+    ClockSource,
+    /// `release` or `debug`.
+    BuildProfile,
+    /// Version-control revision of the measured program.
+    Revision,
+}
+
+impl Part {
+    /// True for properties of the machine, whatever program ran.
+    pub fn is_of_machine(&self) -> bool {
+        !matches!(
+            self,
+            Self::ClockSource | Self::BuildProfile | Self::Revision
+        )
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System => f.write_str("operating system"),
+            Self::Architecture => f.write_str("architecture"),
+            Self::Processor => f.write_str("processor"),
+            Self::Cores => f.write_str("cores"),
+            Self::UsableCores => f.write_str("usable cores"),
+            Self::GpuName(device) => write!(f, "GPU behind {device}"),
+            Self::GpuDriver(device) => write!(f, "driver of {device}"),
+            Self::ClockSource => f.write_str("clock"),
+            Self::BuildProfile => f.write_str("build profile"),
+            Self::Revision => f.write_str("revision"),
+        }
+    }
+}
+
+/// One property in which two environments differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub struct Difference {
+    /// The property.
+    pub part: Part,
+    /// Its value in the first environment.
+    pub first: String,
+    /// Its value in the second.
+    pub second: String,
+}
+
+impl Environment {
+    /// The properties of the machine and the build that are known in both and differ. Of the clock
+    /// only the source counts: its cost and steps are measured anew at every start.
+    pub fn differences(&self, other: &Self) -> Vec<Difference> {
+        let others = other.properties();
+        let differ = |(part, first): (Part, String)| {
+            let (_, second) = others.iter().find(|(known, _)| *known == part)?;
+            let second = Some(second.clone()).filter(|second| *second != first)?;
+            Some(Difference {
+                part,
+                first,
+                second,
+            })
+        };
+        self.properties().into_iter().filter_map(differ).collect()
+    }
+
+    /// The known properties.
+    fn properties(&self) -> Vec<(Part, String)> {
+        let cpu = self.cpu.clone().unwrap_or_default();
+        let gpus = self.gpus.iter().flat_map(|gpu| {
+            [
+                (Part::GpuName(gpu.id.clone()), gpu.name.clone()),
+                (Part::GpuDriver(gpu.id.clone()), gpu.driver.clone()),
+            ]
+        });
+        let source = self.clock.as_ref().map(|clock| clock.source.clone());
+        let machine = [
+            (Part::System, self.os.clone()),
+            (Part::Architecture, self.arch.clone()),
+            (Part::Processor, cpu.model),
+            (
+                Part::Cores,
+                cpu.logical_cores.map(|cores| cores.to_string()),
+            ),
+            (
+                Part::UsableCores,
+                cpu.usable_cores.map(|cores| cores.to_string()),
+            ),
+        ];
+        let build = [
+            (Part::ClockSource, source),
+            (Part::BuildProfile, self.build_profile.clone()),
+            (Part::Revision, self.revision.clone()),
+        ];
+        let all = machine.into_iter().chain(gpus).chain(build);
+        all.filter_map(|(part, value)| Some((part, value?)))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use super::super::{Cpu, Gpu};
+
+    fn environment(model: Option<&str>, driver: &str) -> Environment {
+        Environment {
+            cpu: model.map(|model| Cpu {
+                model: Some(model.to_owned()),
+                ..Cpu::default()
+            }),
+            gpus: vec![Gpu {
+                id: "cuda:0".to_owned(),
+                driver: Some(driver.to_owned()),
+                ..Gpu::default()
+            }],
+            ..Environment::default()
+        }
+    }
+
+    #[test]
+    fn only_what_both_know_can_differ() {
+        let old = environment(Some("A"), "1");
+        assert_eq!(old.differences(&old), []);
+        assert_eq!(old.differences(&environment(None, "1")), []);
+        assert_eq!(old.differences(&Environment::default()), []);
+        let parts: Vec<String> = old
+            .differences(&environment(Some("B"), "2"))
+            .iter()
+            .map(|found| format!("{}: {} {}", found.part, found.first, found.second))
+            .collect();
+        assert_eq!(parts, ["processor: A B", "driver of cuda:0: 1 2"]);
     }
 }

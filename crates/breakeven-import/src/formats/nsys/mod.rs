@@ -9,9 +9,9 @@ mod database;
 use std::collections::HashMap;
 
 use breakeven_profile::file::{FileError, FileErrorKind};
-use breakeven_profile::profile::{Environment, Gpu, Profile};
+use breakeven_profile::profile::{Gpu, Profile};
 
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::gather::LaunchFacts;
 use crate::note::Notes;
 use crate::source::Source;
@@ -19,7 +19,7 @@ use crate::trace::{Activity, FILL, Trace, When, Work};
 
 use database::{Database, Row, Texts};
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "nsys",
     about: "Nsight Systems: nsys export --type sqlite REPORT",
     recognises: |source| source.head().starts_with(database::MAGIC),
@@ -95,10 +95,7 @@ struct Reading<'d> {
 
 impl Reading<'_> {
     fn profile(mut self, notes: &mut Notes) -> Result<Profile, FileError> {
-        let environment = Environment {
-            gpus: self.gpus()?,
-            ..Environment::default()
-        };
+        self.trace.operations.about.environment.gpus = self.gpus()?;
         self.events()?;
         self.threads()?;
         if self.database.table("StringIds").is_none() {
@@ -110,7 +107,7 @@ impl Reading<'_> {
             "row(s)",
             "they lack a time or a name, or end before they begin",
         );
-        self.trace.profile(environment, notes)
+        self.trace.profile(notes)
     }
 
     fn gpus(&self) -> Result<Vec<Gpu>, FileError> {
