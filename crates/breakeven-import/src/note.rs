@@ -27,9 +27,11 @@ pub(crate) struct Notes {
 
 #[derive(Debug, PartialEq)]
 struct Note {
-    /// How many of what the text names were left out, which may be why nothing is left.
+    /// How many of what the text names were left out.
     count: Option<u64>,
     text: String,
+    /// It may be why nothing is left.
+    is_reason: bool,
 }
 
 impl Note {
@@ -44,11 +46,15 @@ impl Note {
 impl Notes {
     /// Adds one, unless it was said already.
     pub(crate) fn add(&mut self, text: impl Into<String>) {
-        self.push(None, text.into());
+        self.push(None, text.into(), false);
     }
 
-    fn push(&mut self, count: Option<u64>, text: String) {
-        let note = Note { count, text };
+    fn push(&mut self, count: Option<u64>, text: String, is_reason: bool) {
+        let note = Note {
+            count,
+            text,
+            is_reason,
+        };
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
@@ -58,7 +64,8 @@ impl Notes {
     /// and why.
     pub(crate) fn left_out(&mut self, count: u64, what: &str, why: impl AsRef<str>) {
         if count > 0 {
-            self.push(Some(count), format!("{what} left out: {}", why.as_ref()));
+            let text = format!("{what} left out: {}", why.as_ref());
+            self.push(Some(count), text, true);
         }
     }
 
@@ -67,7 +74,7 @@ impl Notes {
         let start = format!("{what} left out: {why}; the first is ");
         match (self.notes.iter_mut()).find(|note| note.text.starts_with(&start)) {
             Some(Note { count, .. }) => *count = count.map(|count| count + 1),
-            None => self.push(Some(1), start + &one_line(place)),
+            None => self.push(Some(1), start + &one_line(place), true),
         }
     }
 
@@ -105,13 +112,18 @@ impl Notes {
 
     /// Adds that values of an operation are no times.
     pub(crate) fn not_times(&mut self, operation: &str, values: u64) {
-        let why = "they are not times (NaN, infinite, negative or more than 104 days)";
-        self.left_out(values, &format!("value(s) of {operation}"), why);
+        if values > 0 {
+            let text = format!(
+                "{operation}: {values} value(s) are not times (NaN, infinite, negative or more than \
+                 104 days) and were left out"
+            );
+            self.push(None, text, true);
+        }
     }
 
     /// Why nothing is left: what was left out first, or `message` behind its `;`.
     pub(crate) fn nothing(&self, message: &str) -> FileError {
-        let reason = self.notes.iter().find(|note| note.count.is_some());
+        let reason = self.notes.iter().find(|note| note.is_reason);
         let message = match (reason, message.split_once(';')) {
             (Some(reason), Some((message, _))) => format!("{message}; {}", reason.text()),
             _ => message.to_owned(),

@@ -68,7 +68,7 @@ fn huge_and_tiny_numbers() {
     let [not_times, mended] = &imported.notes[..] else {
         panic!("{:?}", imported.notes);
     };
-    assert!(not_times.starts_with("5 value(s)") && mended.contains("is not JSON"));
+    assert!(not_times.contains("5 value(s)") && mended.contains("is not JSON"));
     assert!(
         read(
             "pyperf",

@@ -12,7 +12,6 @@ use crate::note::Notes;
 
 mod launches;
 mod nesting;
-mod spans;
 mod work;
 
 pub(crate) use launches::Correlation;

@@ -60,7 +60,6 @@
 //! allocator and the call of `atexit` are unsafe code.
 
 mod allocator;
-mod at_exit;
 mod buffer;
 mod cache;
 mod call;
