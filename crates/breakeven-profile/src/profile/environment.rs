@@ -1,7 +1,5 @@
 //! The machine and the build that a profile was taken on.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 /// The machine and build that a profile was taken on. Host name and paths are
@@ -128,69 +126,41 @@ impl Environment {
     }
 }
 
-/// A property of the machine or the build.
+/// What a property of an environment belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Part {
-    /// The operating system.
-    System,
-    /// The instruction set architecture.
-    Architecture,
-    /// The processor's model.
-    Processor,
-    /// Hardware threads of the machine.
-    Cores,
-    /// Hardware threads that the process may use.
-    UsableCores,
-    /// The name of the GPU behind an id.
-    GpuName(String),
-    /// The driver of the GPU behind an id.
-    GpuDriver(String),
+    /// The machine but for its GPUs.
+    Machine,
+    /// The GPU behind an id.
+    Gpu(String),
     /// The source of the clock.
-    ClockSource,
+    Clock,
     /// `release` or `debug`.
-    BuildProfile,
+    Build,
     /// Version-control revision of the measured program.
     Revision,
-}
-
-impl Part {
-    /// True for properties of the machine, whatever program ran.
-    pub fn is_of_machine(&self) -> bool {
-        !matches!(
-            self,
-            Self::ClockSource | Self::BuildProfile | Self::Revision
-        )
-    }
-}
-
-impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::System => f.write_str("operating system"),
-            Self::Architecture => f.write_str("architecture"),
-            Self::Processor => f.write_str("processor"),
-            Self::Cores => f.write_str("cores"),
-            Self::UsableCores => f.write_str("usable cores"),
-            Self::GpuName(device) => write!(f, "GPU behind {device}"),
-            Self::GpuDriver(device) => write!(f, "driver of {device}"),
-            Self::ClockSource => f.write_str("clock"),
-            Self::BuildProfile => f.write_str("build profile"),
-            Self::Revision => f.write_str("revision"),
-        }
-    }
 }
 
 /// One property in which two environments differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Difference {
-    /// The property.
+    /// What the property belongs to.
     pub part: Part,
+    /// The property, as in `driver of cuda:0`.
+    pub what: String,
     /// Its value in the first environment.
     pub first: String,
     /// Its value in the second.
     pub second: String,
+}
+
+impl Difference {
+    /// True for properties of the machine, whatever program ran.
+    pub fn is_of_machine(&self) -> bool {
+        matches!(self.part, Part::Machine | Part::Gpu(_))
+    }
 }
 
 impl Environment {
@@ -198,11 +168,12 @@ impl Environment {
     /// only the source counts: its cost and steps are measured anew at every start.
     pub fn differences(&self, other: &Self) -> Vec<Difference> {
         let others = other.properties();
-        let differ = |(part, first): (Part, String)| {
-            let (_, second) = others.iter().find(|(known, _)| *known == part)?;
+        let differ = |(part, what, first): (Part, String, String)| {
+            let (.., second) = others.iter().find(|(_, known, _)| *known == what)?;
             let second = Some(second.clone()).filter(|second| *second != first)?;
             Some(Difference {
                 part,
+                what,
                 first,
                 second,
             })
@@ -210,36 +181,38 @@ impl Environment {
         self.properties().into_iter().filter_map(differ).collect()
     }
 
-    /// The known properties.
-    fn properties(&self) -> Vec<(Part, String)> {
+    /// The known properties: what each belongs to, its name and its value.
+    fn properties(&self) -> Vec<(Part, String, String)> {
         let cpu = self.cpu.clone().unwrap_or_default();
+        let cores = cpu.logical_cores.map(|cores| cores.to_string());
+        let usable = cpu.usable_cores.map(|cores| cores.to_string());
+        let machine = [
+            ("operating system", self.os.clone()),
+            ("architecture", self.arch.clone()),
+            ("processor", cpu.model),
+            ("cores", cores),
+            ("usable cores", usable),
+        ];
+        let machine = machine.map(|(what, value)| (Part::Machine, what.to_owned(), value));
         let gpus = self.gpus.iter().flat_map(|gpu| {
+            let part = || Part::Gpu(gpu.id.clone());
             [
-                (Part::GpuName(gpu.id.clone()), gpu.name.clone()),
-                (Part::GpuDriver(gpu.id.clone()), gpu.driver.clone()),
+                (part(), format!("GPU behind {}", gpu.id), gpu.name.clone()),
+                (part(), format!("driver of {}", gpu.id), gpu.driver.clone()),
             ]
         });
         let source = self.clock.as_ref().map(|clock| clock.source.clone());
-        let machine = [
-            (Part::System, self.os.clone()),
-            (Part::Architecture, self.arch.clone()),
-            (Part::Processor, cpu.model),
-            (
-                Part::Cores,
-                cpu.logical_cores.map(|cores| cores.to_string()),
-            ),
-            (
-                Part::UsableCores,
-                cpu.usable_cores.map(|cores| cores.to_string()),
-            ),
-        ];
         let build = [
-            (Part::ClockSource, source),
-            (Part::BuildProfile, self.build_profile.clone()),
-            (Part::Revision, self.revision.clone()),
+            (Part::Clock, "clock".to_owned(), source),
+            (
+                Part::Build,
+                "build profile".to_owned(),
+                self.build_profile.clone(),
+            ),
+            (Part::Revision, "revision".to_owned(), self.revision.clone()),
         ];
         let all = machine.into_iter().chain(gpus).chain(build);
-        all.filter_map(|(part, value)| Some((part, value?)))
+        all.filter_map(|(part, what, value)| Some((part, what, value?)))
             .collect()
     }
 }
@@ -274,7 +247,7 @@ mod tests {
         let parts: Vec<String> = old
             .differences(&environment(Some("B"), "2"))
             .iter()
-            .map(|found| format!("{}: {} {}", found.part, found.first, found.second))
+            .map(|found| format!("{}: {} {}", found.what, found.first, found.second))
             .collect();
         assert_eq!(parts, ["processor: A B", "driver of cuda:0: 1 2"]);
     }

@@ -18,7 +18,7 @@ pub enum JoinError {
     #[error(
         "profile {number} differs from the first in its {}: {}, not {}; join \
          only profiles of one machine and one build",
-        difference.part, difference.second, difference.first
+        difference.what, difference.second, difference.first
     )]
     OtherEnvironment {
         /// Which profile, counted from 1.
@@ -104,8 +104,7 @@ impl Profile {
     /// different programs and builds may share evidence.
     pub fn take_evidence(&mut self, other: Self) -> Result<(), Difference> {
         let differences = self.environment.differences(&other.environment);
-        let of_machine = |difference: &Difference| difference.part.is_of_machine();
-        if let Some(difference) = differences.into_iter().find(of_machine) {
+        if let Some(difference) = differences.into_iter().find(Difference::is_of_machine) {
             return Err(difference);
         }
         self.environment.add_gpus(other.environment.gpus);
