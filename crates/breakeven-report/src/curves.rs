@@ -10,7 +10,7 @@ use breakeven_profile::stats::median;
 use breakeven_profile::unit;
 use serde_json::{Value, json};
 
-use crate::part::Number;
+use crate::part::number;
 use crate::part::{MOST_NAME, MOST_TEXT, Part};
 use crate::sections;
 
@@ -41,8 +41,8 @@ pub(crate) fn part(profile: &Profile) -> Option<Part> {
         part.chart("curves", data.len(), &finding);
         let marks = found.into_iter().filter_map(|(text, evidence)| {
             let evidence = evidence?;
-            let interval = evidence.interval.map(|ends| ends.map(Number::from));
-            let (size, text) = (Number::from(evidence.size?), shown(&text, MOST_TEXT));
+            let interval = evidence.interval.map(|ends| ends.map(number));
+            let (size, text) = (number(evidence.size?), shown(&text, MOST_TEXT));
             Some(json!({"size": size, "interval": interval, "text": text}))
         });
         let lines = devices.into_iter().map(|(device, sizes)| {
@@ -161,6 +161,6 @@ fn point(device: &str, size: u64, medians: &[f64]) -> Option<Value> {
         unit::time(high),
         medians.len(),
     );
-    let [ns, low, high] = [ns, low, high].map(Number::from);
+    let [ns, low, high] = [ns, low, high].map(number);
     Some(json!({"size": size, "ns": ns, "low": low, "high": high, "text": text}))
 }

@@ -4,7 +4,7 @@ use breakeven_judge::page::shown;
 use serde_json::{Value, json};
 
 use crate::Report;
-use crate::part::Number;
+use crate::part::number;
 use crate::part::{MOST_NAME, MOST_TEXT, Part};
 use crate::sections;
 
@@ -33,9 +33,9 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
             let text = parts.collect::<Vec<_>>().join("\n");
             json!({
                 "name": name,
-                "ratio": Number(judged.ratio),
-                "interval": judged.interval.map(|ends| ends.map(Number::from)),
-                "threshold": Number::from(judged.threshold),
+                "ratio": number(judged.ratio),
+                "interval": judged.interval.map(|ends| ends.map(number)),
+                "threshold": number(judged.threshold),
                 "verdict": row.change_type.to_string(),
                 "text": shown_lines(&text),
             })

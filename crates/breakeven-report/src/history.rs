@@ -4,7 +4,7 @@ use breakeven_judge::page::figures::{plural, revision};
 use breakeven_judge::page::shown;
 use serde_json::{Value, json};
 
-use crate::part::Number;
+use crate::part::number;
 use crate::part::{MOST_NAME, MOST_TEXT, Part};
 use crate::sections;
 
@@ -129,14 +129,17 @@ impl HistoryPoint {
         let day = self.time.split('T').next().unwrap_or_default();
         // The commit and its day, for the axis.
         let tick = format!("{}\n{}", self.short(), shown(day, MOST_NAME));
-        let [value, low, high] = [self.value_ns, self.low_ns, self.high_ns].map(Number::from);
+        let [value, low, high] = [self.value_ns, self.low_ns, self.high_ns].map(number);
         json!({"tick": tick, "value": value, "low": low, "high": high, "text": text})
     }
 }
 
 /// The levels before and behind each change, up to the last point.
 fn levels(changes: &[&HistoryChange], last: usize) -> Vec<Value> {
-    let level = |from: usize, to: usize, ns: f64| json!({"from": from, "to": to, "value": Number::from(ns)});
+    let level = |from: usize, to: usize, ns: f64| {
+        let value = number(ns);
+        json!({"from": from, "to": to, "value": value})
+    };
     let first = changes.first();
     let first = first.map(|change| level(0, change.index.saturating_sub(1), change.before_ns));
     let later = changes.iter().enumerate().map(|(place, change)| {

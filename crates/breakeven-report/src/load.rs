@@ -5,7 +5,7 @@ use breakeven_profile::profile::{DeviceLoad, Level, LoadRecord, LoadSample, Prof
 use breakeven_profile::unit;
 use serde_json::{Value, json};
 
-use crate::part::Number;
+use crate::part::number;
 use crate::part::{MOST_NAME, Part};
 use crate::sections;
 
@@ -105,7 +105,7 @@ fn chart(device: &DeviceLoad) -> Value {
     let limited = samples.iter().filter(|sample| is_limited(sample));
     let limited = limited.map(|sample| {
         let begin = sample.start_ns as f64 / 1e9;
-        [begin, begin + sample.duration_ns as f64 / 1e9].map(Number::from)
+        [begin, begin + sample.duration_ns as f64 / 1e9].map(number)
     });
     json!({"plots": plots.collect::<Vec<_>>(), "limited": limited.collect::<Vec<_>>()})
 }
@@ -117,8 +117,8 @@ fn line(samples: &[LoadSample], (name, figure, factor): &Figure) -> Option<Value
             let level = figure(sample)?;
             let middle = sample.start_ns as f64 + sample.duration_ns as f64 / 2.0;
             let levels = [level.least, level.mean, level.greatest];
-            let [low, value, high] = levels.map(|level| Number::from(level * factor));
-            let s = Number::from(middle / 1e9);
+            let [low, value, high] = levels.map(|level| number(level * factor));
+            let s = number(middle / 1e9);
             Some(json!({"s": s, "low": low, "value": value, "high": high}))
         })
         .collect();

@@ -10,11 +10,11 @@ use breakeven_judge::page::{html, shown};
 use breakeven_judge::{OperationComparison, Row};
 use breakeven_profile::profile::{Operation, OperationKey};
 use breakeven_profile::unit;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::Report;
 use crate::histogram::{Histogram, bins_for};
-use crate::part::Number;
+use crate::part::number;
 use crate::part::{MOST_NAME, MOST_TEXT, Part};
 use crate::sections;
 
@@ -57,11 +57,11 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
     for at in shown_rows {
         let row = &all[at];
         let verdict = verdicts.get(&row.key).copied();
-        let mut values: Vec<Number> = (columns.iter())
-            .map(|column| Number(value(column, row)))
+        let mut values: Vec<Value> = (columns.iter())
+            .map(|column| number(value(column, row)))
             .collect();
         if !verdicts.is_empty() {
-            values.push(Number(verdict.and_then(|verdict| verdict.judged.ratio)));
+            values.push(number(verdict.and_then(|verdict| verdict.judged.ratio)));
         }
         figures.push(values);
         part.body += &line(

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use breakeven_judge::advise::{Advice, Overruled, items};
 use breakeven_judge::page::{Page, html};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::sections::{self, Section};
 
@@ -117,26 +118,12 @@ pub(crate) fn script_safe(json: &str) -> String {
     safe
 }
 
-/// A number as JSON: an integer if it is one, and `null` if it is not finite.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Number(pub(crate) Option<f64>);
-
-impl From<f64> for Number {
-    fn from(value: f64) -> Self {
-        Self(Some(value))
-    }
-}
-
-impl Serialize for Number {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0.filter(|value| value.is_finite()) {
-            None => serializer.serialize_none(),
-            // Beyond this, a double has no fraction digits.
-            Some(whole) if whole.fract() == 0.0 && whole.abs() < 9e15 => {
-                serializer.serialize_i64(whole as i64)
-            }
-            Some(value) => serializer.serialize_f64(value),
-        }
+/// A number as JSON: an integer if it is one, and `null` if it is none or not finite.
+pub(crate) fn number(value: impl Into<Option<f64>>) -> Value {
+    match value.into() {
+        // Beyond this, a double has no fraction digits.
+        Some(whole) if whole.fract() == 0.0 && whole.abs() < 9e15 => (whole as i64).into(),
+        value => value.into(),
     }
 }
 
@@ -148,8 +135,8 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        let numbers = [1.0, -0.0, 0.25, f64::NAN, 1e300].map(Number::from);
-        let json = serde_json::to_string(&(numbers, Number(None))).expect("numbers");
+        let numbers = [1.0, -0.0, 0.25, f64::NAN, 1e300].map(number);
+        let json = serde_json::to_string(&(numbers, number(None))).expect("numbers");
         assert_eq!(json, "[[1,0,0.25,null,1e+300],null]");
     }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::Report;
 use crate::operations::{label, pairs};
-use crate::part::Number;
+use crate::part::number;
 use crate::part::{MOST_NAME, Part};
 use crate::sections;
 
@@ -55,7 +55,7 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
                     unit::flops_per_s(achieved),
                     share(row.roofline.flops_share),
                 );
-                let (x, y) = (Number::from(intensity), Number::from(achieved));
+                let (x, y) = (number(intensity), number(achieved));
                 let dot = json!({"name": name, "intensity": x, "flops_per_s": y, "text": text});
                 (intensity.is_finite() && intensity > 0.0).then_some((row.own_ns, dot))
             })
@@ -79,12 +79,12 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
         part.chart("roofline", data.len(), &finding);
         let roofs = roofs.into_iter().map(|(rate, what)| {
             let text = format!("{what} {}", unit::bytes_per_s(rate));
-            json!({"bytes_per_s": Number::from(rate), "text": text})
+            json!({"bytes_per_s": number(rate), "text": text})
         });
         let dots = dots.into_iter().map(|(_, dot)| dot);
         data.push(json!({
             "roofs": roofs.collect::<Vec<_>>(),
-            "flops_per_s": Number::from(flops_per_s),
+            "flops_per_s": number(flops_per_s),
             "dots": dots.collect::<Vec<_>>(),
         }));
     }

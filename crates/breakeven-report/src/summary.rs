@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::Report;
 use crate::operations::label;
-use crate::part::Number;
 use crate::part::Part;
+use crate::part::number;
 use crate::sections;
 
 /// Operations in the chart of shares.
@@ -25,7 +25,7 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
         .iter()
         .take(MOST_BARS)
         .map(|row| {
-            let share = Number::from(row.share_of_total);
+            let share = number(row.share_of_total);
             json!({"name": label(row), "share": share, "text": text(row)})
         })
         .collect();

@@ -368,7 +368,7 @@ impl State<'_> {
             let message = format!(
                 "its {} is {}, and that of the result before {}: a file is of one machine and one \
                  commit, so make a file of each",
-                difference.part, difference.second, difference.first
+                difference.what, difference.second, difference.first
             );
             self.mixed = Some(FileError::new(FileErrorKind::Value, message).at_position(number, 1));
         }

@@ -15,7 +15,7 @@ use super::Call;
 use crate::formats::table::unreadable;
 use crate::formats::{Format, Options};
 use crate::gather::LaunchFacts;
-use crate::note::{Notes, Skipped};
+use crate::note::Notes;
 use crate::source::Source;
 use crate::trace::{Activity, Trace, When, Work};
 
@@ -86,22 +86,17 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         tables.push(table);
     }
     let mut trace = Trace::default();
-    let mut malformed = Skipped::default();
     // The row that began first, of all files.
     while let Some(table) = (tables.iter_mut())
         .filter(|table| table.is_row)
         .min_by_key(|table| table.start())
     {
         if table.take(&mut trace).is_none() {
-            malformed.add(|| table.place());
+            let why = "they lack a time, a name or other cells, or end before they begin";
+            notes.leave_out("row(s)", why, &table.place());
         }
         table.next()?;
     }
-    notes.skipped(
-        malformed,
-        "row(s)",
-        "they lack a time, a name or other cells, or end before they begin",
-    );
     trace.profile(notes)
 }
 
