@@ -21,7 +21,7 @@ use crate::values::similar;
 pub(crate) struct InputArgs {
     /// Format of the files, if their content does not show it; `breakeven convert --list` lists all
     #[arg(long, value_name = "FORMAT", value_parser = format)]
-    pub(crate) from: Option<Format>,
+    pub(crate) from: Option<&'static Format>,
 
     /// Meaning of the columns of a CSV file or of the keys of JSON lines, as in
     /// name=case,time=wall,unit=ms,run=process (also device= and size=)
@@ -50,7 +50,7 @@ fn unit(text: &str) -> Result<f64, String> {
     })
 }
 
-fn format(text: &str) -> Result<Format, String> {
+fn format(text: &str) -> Result<&'static Format, String> {
     Format::named(text).ok_or_else(|| {
         let names = || Format::all().map(Format::name);
         let hint = similar(text, names());

@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::io::{ErrorKind, Write};
 
 use anyhow::Result;
-use breakeven_history::HistoryError;
 use breakeven_judge::page::{Page, is_obeyed};
 use breakeven_profile::file::{FileError, FileErrorKind};
 use serde::Serialize;
@@ -93,9 +92,7 @@ pub(crate) fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool 
 pub(crate) fn is_full(error: &(dyn std::error::Error + 'static)) -> bool {
     use ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     let file = error.downcast_ref::<FileError>();
-    let history = error.downcast_ref::<HistoryError>();
     file.is_some_and(|error| error.kind() == FileErrorKind::Full)
-        || matches!(history, Some(HistoryError::Full { .. }))
         || matches!(
             io_kind(error),
             Some(StorageFull | QuotaExceeded | FileTooLarge)

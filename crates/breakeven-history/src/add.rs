@@ -1,5 +1,6 @@
-//! Adds a profile.
+//! Adds and removes entries, and adds notes to them.
 
+use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::{Operation, Profile};
 use breakeven_profile::stats::median;
 use jiff::Timestamp;
@@ -7,9 +8,9 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::database::History;
-use crate::error::HistoryError;
+use crate::database::pack;
+use crate::load::Entry;
 use crate::machine::describe;
-use crate::packed::pack;
 
 /// Where in a program's history a profile belongs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,12 +39,13 @@ impl History {
     ///
     /// # Errors
     ///
-    /// [`HistoryError`].
-    pub fn add(&mut self, profile: &Profile, at: &At) -> Result<Added, HistoryError> {
+    /// [`FileError`].
+    pub fn add(&mut self, profile: &Profile, at: &At) -> Result<Added, FileError> {
         let points: Vec<Point<'_>> = profile.operations.iter().filter_map(Point::of).collect();
         let failed = |operation: &Operation| operation.failure.is_some();
         if points.is_empty() && !profile.operations.iter().any(failed) {
-            return Err(HistoryError::Nothing);
+            let message = "the profile has no times; measure before adding it";
+            return Err(FileError::new(FileErrorKind::Empty, message));
         }
         let kept = Profile {
             stacks: Vec::new(),
@@ -55,7 +57,7 @@ impl History {
         let commit = at.commit.clone().or(profile.environment.revision.clone());
         let mut all = commit.clone().unwrap_or_default().into_bytes();
         all.extend_from_slice(&packed);
-        let entry = Entry {
+        let entry = Row {
             time: time(at.time.as_deref().or(profile.created.as_deref()))?,
             commit,
             branch: at.branch.clone(),
@@ -69,17 +71,19 @@ impl History {
 }
 
 /// The time as stored: RFC 3339 in UTC, so that text order is time order.
-fn time(text: Option<&str>) -> Result<String, HistoryError> {
+fn time(text: Option<&str>) -> Result<String, FileError> {
     let time = match text {
-        Some(text) => text.parse().map_err(|_| HistoryError::Time {
-            text: text.to_owned(),
+        Some(text) => text.parse().map_err(|_| {
+            let message =
+                format!("{text:?} is not a point in time; give one as 2026-03-01T12:00:00Z");
+            FileError::new(FileErrorKind::Value, message)
         })?,
         None => Timestamp::now(),
     };
     Ok(format!("{time:.3}"))
 }
 
-struct Entry {
+struct Row {
     time: String,
     commit: Option<String>,
     branch: Option<String>,
@@ -117,7 +121,7 @@ impl<'p> Point<'p> {
     }
 }
 
-impl Entry {
+impl Row {
     fn insert(self, points: &[Point<'_>], to: &Transaction<'_>) -> rusqlite::Result<Added> {
         let known = to
             .query_row(
@@ -191,5 +195,47 @@ impl Point<'_> {
             self.runs.cast_signed()
         ])?;
         Ok(())
+    }
+}
+
+impl History {
+    /// Adds a note to entries. A change at an accepted entry is no alert.
+    ///
+    /// # Errors
+    ///
+    /// [`FileError`].
+    pub fn annotate(
+        &mut self,
+        entries: &[Entry],
+        text: &str,
+        accepted: bool,
+    ) -> Result<(), FileError> {
+        // A note is one line.
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let time = format!("{:.3}", Timestamp::now());
+        self.write(|to| {
+            for entry in entries {
+                to.execute(
+                    "INSERT INTO note (entry, time, text, accepted) VALUES (?1, ?2, ?3, ?4)",
+                    params![entry.id, time, text, accepted],
+                )?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Removes entries, with their points and notes.
+    ///
+    /// # Errors
+    ///
+    /// [`FileError`].
+    pub fn remove(&mut self, entries: &[Entry]) -> Result<(), FileError> {
+        self.write(|to| {
+            for entry in entries {
+                // Deletes the entry's points and notes too.
+                to.execute("DELETE FROM entry WHERE id = ?1", [entry.id])?;
+            }
+            Ok(())
+        })
     }
 }

@@ -1,14 +1,18 @@
 //! The SQLite file: how it is opened, its tables, its version.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
-
-use crate::error::{HistoryError, PATIENCE_S};
+use breakeven_profile::file::{FileError, FileErrorKind};
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// Marks the file as a history: `brkv` in the header of the database.
 const APPLICATION: i64 = 0x6272_6b76;
@@ -64,6 +68,39 @@ const TABLES: &str = "
     );
 ";
 
+/// Seconds that a writer waits for another writer.
+const PATIENCE_S: u64 = 10;
+
+const NO_DATABASE: &str = "it is not an SQLite database";
+
+fn foreign(path: &Path, found: &str) -> FileError {
+    let message = format!("is not a history of breakeven: {found}; name another file");
+    FileError::new(FileErrorKind::NotAProfile, message).at_path(path)
+}
+
+fn damaged(path: &Path, reason: &str) -> FileError {
+    let message = format!(
+        "is damaged: {reason}; restore a copy, or save what can be read with `sqlite3 {} .recover`",
+        path.display()
+    );
+    FileError::new(FileErrorKind::Syntax, message).at_path(path)
+}
+
+/// Turns an error of SQLite into one that names the file.
+fn explained(path: &Path, error: &rusqlite::Error) -> FileError {
+    let (kind, message) = match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => return foreign(path, NO_DATABASE),
+        Some(ErrorCode::DatabaseCorrupt) => return damaged(path, &error.to_string()),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            let message = format!("another process has been writing for {PATIENCE_S} s; try again");
+            (FileErrorKind::Io, message)
+        }
+        Some(ErrorCode::DiskFull) => (FileErrorKind::Full, format!("{error}; nothing was added")),
+        _ => (FileErrorKind::Io, error.to_string()),
+    };
+    FileError::new(kind, message).at_path(path)
+}
+
 /// An open history.
 pub struct History {
     pub(crate) connection: Connection,
@@ -82,19 +119,16 @@ impl History {
     ///
     /// # Errors
     ///
-    /// [`HistoryError`].
-    pub fn open(path: &Path) -> Result<Self, HistoryError> {
+    /// [`FileError`].
+    pub fn open(path: &Path) -> Result<Self, FileError> {
         if !path.exists() {
-            let path = path.to_owned();
-            return Err(HistoryError::Missing { path });
+            let message = "there is no history yet; `breakeven history add` begins one";
+            return Err(FileError::new(FileErrorKind::Io, message).at_path(path));
         }
         // SQLite takes a file of a few bytes for an empty database and overwrites it.
         let is_empty = std::fs::metadata(path).is_ok_and(|found| found.len() == 0);
         if !is_empty && !is_history(path) {
-            return Err(HistoryError::Foreign {
-                path: path.to_owned(),
-                found: "it is not an SQLite database",
-            });
+            return Err(foreign(path, NO_DATABASE));
         }
         let mut history = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         match history.version()? {
@@ -109,8 +143,8 @@ impl History {
     ///
     /// # Errors
     ///
-    /// [`HistoryError`].
-    pub fn create(path: &Path) -> Result<Self, HistoryError> {
+    /// [`FileError`].
+    pub fn create(path: &Path) -> Result<Self, FileError> {
         if path.exists() {
             return Self::open(path);
         }
@@ -120,8 +154,8 @@ impl History {
         Ok(history)
     }
 
-    fn connect(path: &Path, flags: OpenFlags) -> Result<Self, HistoryError> {
-        let failure = |error: rusqlite::Error| HistoryError::sqlite(path, &error);
+    fn connect(path: &Path, flags: OpenFlags) -> Result<Self, FileError> {
+        let failure = |error: rusqlite::Error| explained(path, &error);
         let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .map_err(failure)?;
         connection
@@ -135,7 +169,7 @@ impl History {
     }
 
     /// Reads a number from the database's header.
-    fn number(&self, pragma: &str) -> Result<i64, HistoryError> {
+    fn number(&self, pragma: &str) -> Result<i64, FileError> {
         let read = self
             .connection
             .pragma_query_value(None, pragma, |row| row.get(0));
@@ -143,12 +177,11 @@ impl History {
     }
 
     /// Version of the tables; 0 if there are none.
-    fn version(&self) -> Result<i64, HistoryError> {
+    fn version(&self) -> Result<i64, FileError> {
         // One transaction, because another process may create the tables meanwhile.
         let view = self.connection.unchecked_transaction();
         let _view = view.map_err(|error| self.failure(&error))?;
         let (application, version) = (self.number("application_id")?, self.number("user_version")?);
-        let path = || self.path.clone();
         let tables = || {
             let count = "SELECT count(*) FROM sqlite_master";
             let read = self
@@ -158,21 +191,20 @@ impl History {
         };
         match (application, version) {
             (APPLICATION, 1..=VERSION) => Ok(version),
-            (APPLICATION, found) if found > VERSION => Err(HistoryError::Newer {
-                path: path(),
-                found,
-                known: VERSION,
-            }),
+            (APPLICATION, found) if found > VERSION => {
+                let message = format!(
+                    "is of version {found} of the format, and this build knows up to {VERSION}; \
+                     update breakeven"
+                );
+                Err(FileError::new(FileErrorKind::Version, message).at_path(&self.path))
+            }
             (0, 0) if tables()? == 0 => Ok(0),
-            _ => Err(HistoryError::Foreign {
-                path: path(),
-                found: "it is another program's database",
-            }),
+            _ => Err(foreign(&self.path, "it is another program's database")),
         }
     }
 
     /// Sets what SQLite must do for every connection.
-    fn check(&self) -> Result<(), HistoryError> {
+    fn check(&self) -> Result<(), FileError> {
         // WAL lets readers and a writer work at the same time. If the file system has no shared
         // memory for it, SQLite keeps its rollback journal.
         let pragmas = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
@@ -183,7 +215,7 @@ impl History {
             // Two processes that change the mode at once would wait for each other, so SQLite
             // refuses one of them without waiting.
             let is_busy = (set.as_ref().err()).and_then(rusqlite::Error::sqlite_error_code)
-                == Some(rusqlite::ErrorCode::DatabaseBusy);
+                == Some(ErrorCode::DatabaseBusy);
             if !is_busy || start.elapsed() >= Duration::from_secs(PATIENCE_S) {
                 break set;
             }
@@ -191,14 +223,12 @@ impl History {
         };
         match set {
             // A read-only copy.
-            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ReadOnly) => {
-                Ok(())
-            }
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::ReadOnly) => Ok(()),
             set => set.map_err(|error| self.failure(&error)),
         }
     }
 
-    fn create_tables(&mut self) -> Result<(), HistoryError> {
+    fn create_tables(&mut self) -> Result<(), FileError> {
         self.check()?;
         self.write(|to| {
             let version: i64 = to.pragma_query_value(None, "user_version", |row| row.get(0))?;
@@ -216,7 +246,7 @@ impl History {
     pub(crate) fn write<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
-    ) -> Result<T, HistoryError> {
+    ) -> Result<T, FileError> {
         let written = (self.connection)
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .and_then(|transaction| {
@@ -228,20 +258,33 @@ impl History {
     }
 
     /// Adds the file to an error of SQLite.
-    pub(crate) fn failure(&self, error: &rusqlite::Error) -> HistoryError {
-        HistoryError::sqlite(&self.path, error)
+    pub(crate) fn failure(&self, error: &rusqlite::Error) -> FileError {
+        explained(&self.path, error)
     }
 
     /// Reports a value that is invalid.
-    pub(crate) fn damaged(&self, reason: impl Into<String>) -> HistoryError {
-        HistoryError::Damaged {
-            path: self.path.clone(),
-            reason: reason.into(),
-        }
+    pub(crate) fn damaged(&self, reason: impl Into<String>) -> FileError {
+        damaged(&self.path, &reason.into())
     }
 
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Longest document that is unpacked, so that a damaged length cannot exhaust the memory.
+const MOST: u64 = 1 << 30;
+
+pub(crate) fn pack(value: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+    serde_json::to_writer(&mut packed, value)?;
+    packed
+        .flush()
+        .and_then(|()| packed.finish())
+        .map_err(serde_json::Error::io)
+}
+
+pub(crate) fn unpack<T: DeserializeOwned>(packed: &[u8]) -> Result<T, serde_json::Error> {
+    serde_json::from_reader(ZlibDecoder::new(packed).take(MOST))
 }

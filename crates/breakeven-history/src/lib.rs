@@ -28,14 +28,10 @@ mod add;
 mod changes;
 mod database;
 mod drift;
-mod error;
 mod load;
 mod machine;
-mod notes;
-mod packed;
 
 pub use add::{Added, At};
 pub use changes::{Change, ChangeState, Direction, Sensitivity, changes};
 pub use database::{History, is_history};
-pub use error::HistoryError;
 pub use load::{Branches, Entry, Failed, Loaded, Point, Series};

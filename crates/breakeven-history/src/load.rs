@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::{Environment, Failure, OperationKey, Profile};
 use rusqlite::{OptionalExtension, params};
 use serde::Serialize;
 
 use crate::database::History;
-use crate::error::HistoryError;
+use crate::database::unpack;
 use crate::machine::describe;
-use crate::packed::unpack;
 
 /// Which entries to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,8 +104,8 @@ impl History {
     ///
     /// # Errors
     ///
-    /// [`HistoryError`].
-    pub fn entries(&self, of: &Branches) -> Result<Vec<Entry>, HistoryError> {
+    /// [`FileError`].
+    pub fn entries(&self, of: &Branches) -> Result<Vec<Entry>, FileError> {
         let branch = match of {
             Branches::All => None,
             Branches::Of(branch) => Some(branch),
@@ -146,8 +146,8 @@ impl History {
     ///
     /// # Errors
     ///
-    /// [`HistoryError`].
-    pub fn main_branch(&self) -> Result<Branches, HistoryError> {
+    /// [`FileError`].
+    pub fn main_branch(&self) -> Result<Branches, FileError> {
         let most =
             "SELECT branch FROM entry GROUP BY branch ORDER BY count(*) DESC, min(id) LIMIT 1";
         let read = self.connection.query_row(most, [], |row| row.get(0));
@@ -161,8 +161,8 @@ impl History {
     ///
     /// # Errors
     ///
-    /// [`HistoryError`].
-    pub fn load(&self, of: &Branches) -> Result<Loaded, HistoryError> {
+    /// [`FileError`].
+    pub fn load(&self, of: &Branches) -> Result<Loaded, FileError> {
         let entries = self.entries(of)?;
         let places: HashMap<i64, usize> = (entries.iter().enumerate())
             .map(|(place, entry)| (entry.id, place))
@@ -209,7 +209,7 @@ impl History {
     }
 
     /// All series by their numbers, without points.
-    fn keys(&self) -> Result<HashMap<i64, Series>, HistoryError> {
+    fn keys(&self) -> Result<HashMap<i64, Series>, FileError> {
         let read = || -> rusqlite::Result<HashMap<i64, Series>> {
             let mut series = self.connection.prepare(
                 "SELECT series.id, name, device, size, description
@@ -237,18 +237,19 @@ impl History {
     ///
     /// # Errors
     ///
-    /// [`HistoryError`].
-    pub fn profile(&self, entry: i64) -> Result<Profile, HistoryError> {
+    /// [`FileError`].
+    pub fn profile(&self, entry: i64) -> Result<Profile, FileError> {
         let query = "SELECT profile FROM entry WHERE id = ?1";
         let read = self.connection.prepare_cached(query);
         let read =
             read.and_then(|mut read| read.query_row([entry], |row| row.get::<_, Vec<u8>>(0)));
         let packed = read.map_err(|error| match error {
-            rusqlite::Error::QueryReturnedNoRows => HistoryError::Unknown {
-                what: "entry",
-                name: entry.to_string(),
-                hint: "`breakeven history list` names all",
-            },
+            rusqlite::Error::QueryReturnedNoRows => {
+                let message = format!(
+                    "there is no entry \"{entry}\" in the history; `breakeven history list` names all"
+                );
+                FileError::new(FileErrorKind::Value, message)
+            }
             error => self.failure(&error),
         })?;
         unpack(&packed).map_err(|error| self.damaged(format!("entry {entry}: {error}")))
@@ -258,8 +259,8 @@ impl History {
     ///
     /// # Errors
     ///
-    /// [`HistoryError`].
-    pub fn failed(&self, entries: &[Entry]) -> Result<Vec<Failed>, HistoryError> {
+    /// [`FileError`].
+    pub fn failed(&self, entries: &[Entry]) -> Result<Vec<Failed>, FileError> {
         let by_machine = entries.iter().map(|entry| (&entry.machine, entry));
         let newest: BTreeMap<&String, &Entry> = by_machine.collect();
         let mut failed = Vec::new();
@@ -280,13 +281,13 @@ impl History {
     ///
     /// # Errors
     ///
-    /// [`HistoryError`].
+    /// [`FileError`].
     pub fn latest(
         &self,
         of: &Branches,
         environment: &Environment,
         most: usize,
-    ) -> Result<Vec<Profile>, HistoryError> {
+    ) -> Result<Vec<Profile>, FileError> {
         let machine = describe(environment);
         let mut entries = self.entries(of)?;
         entries.retain(|entry| entry.machine == machine);

@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use breakeven_history::{At, Branches, History, HistoryError, Sensitivity, changes, is_history};
+use breakeven_history::{At, Branches, History, Sensitivity, changes, is_history};
+use breakeven_profile::file::{FileError, FileErrorKind};
 use rusqlite::Connection;
 
 use crate::support::{commit, place, profile};
 
-fn error(path: &Path) -> HistoryError {
+fn error(path: &Path) -> FileError {
     match History::open(path) {
         Err(error) => error,
         Ok(_) => panic!("it is no history"),
@@ -18,7 +19,7 @@ fn error(path: &Path) -> HistoryError {
 #[test]
 fn a_missing_file_is_not_made_by_reading() {
     let (_folder, path) = place();
-    assert!(matches!(error(&path), HistoryError::Missing { .. }));
+    assert_eq!(error(&path).kind(), FileErrorKind::Io);
     assert!(!path.exists());
 }
 
@@ -26,7 +27,7 @@ fn a_missing_file_is_not_made_by_reading() {
 fn other_files_and_databases_are_refused_and_stay_as_they_are() {
     let (_folder, path) = place();
     fs::write(&path, "{}").unwrap();
-    assert!(matches!(error(&path), HistoryError::Foreign { .. }));
+    assert_eq!(error(&path).kind(), FileErrorKind::NotAProfile);
     assert_eq!(fs::read(&path).unwrap(), b"{}");
     fs::remove_file(&path).unwrap();
     let other = Connection::open(&path).unwrap();
@@ -36,7 +37,7 @@ fn other_files_and_databases_are_refused_and_stay_as_they_are() {
     drop(other);
     let before = fs::read(&path).unwrap();
     assert!(is_history(&path));
-    assert!(matches!(error(&path), HistoryError::Foreign { .. }));
+    assert_eq!(error(&path).kind(), FileErrorKind::NotAProfile);
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
@@ -48,10 +49,7 @@ fn a_newer_version_is_reported() {
     newer.pragma_update(None, "user_version", 2).unwrap();
     drop(newer);
     let error = error(&path);
-    assert!(
-        matches!(error, HistoryError::Newer { found: 2, .. }),
-        "{error}"
-    );
+    assert_eq!(error.kind(), FileErrorKind::Version, "{error}");
     assert!(error.to_string().ends_with(
         "is of version 2 of the format, and this build knows up to 1; update breakeven"
     ));
@@ -71,7 +69,7 @@ fn a_damaged_file_is_an_error_or_still_whole() {
     drop(history);
     let whole = fs::read(&path).unwrap();
     let damaged = folder.path().join("damaged.db");
-    let use_all = || -> Result<(), HistoryError> {
+    let use_all = || -> Result<(), FileError> {
         let mut history = History::open(&damaged)?;
         let loaded = history.load(&Branches::All)?;
         changes(&loaded, &Sensitivity::default());

@@ -3,7 +3,8 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use breakeven_history::{Added, At, Branches, History, HistoryError};
+use breakeven_history::{Added, At, Branches, History};
+use breakeven_profile::file::FileErrorKind;
 use breakeven_profile::profile::{Profile, Stack};
 
 use crate::support::{commit, on, place, profile};
@@ -141,7 +142,7 @@ fn a_profile_without_times_is_refused() {
     let zeros = profile(&[("f", 0.0)]);
     for empty in [Profile::default(), zeros] {
         let error = history.add(&empty, &At::default()).unwrap_err();
-        assert!(matches!(error, HistoryError::Nothing), "{error}");
+        assert_eq!(error.kind(), FileErrorKind::Empty, "{error}");
     }
     let at = At {
         time: Some("yesterday".to_owned()),

@@ -1,11 +1,8 @@
 //! The formats that are read: a file each, with a `mod` line and a line of [`IMPORTERS`].
 
-use std::fmt;
-
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::Profile;
 
-use crate::columns::Columns;
 use crate::note::Notes;
 use crate::source::Source;
 
@@ -38,20 +35,19 @@ pub(crate) mod table;
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The format; otherwise the content decides.
-    pub from: Option<Format>,
+    pub from: Option<&'static Format>,
     /// What the columns of a CSV file, or the keys of JSON lines, are. A file that is no
     /// profile is then read as such a table.
-    pub columns: Option<Columns>,
+    pub columns: Option<table::Columns>,
     /// What one of a count is worth, ns, where a file counts samples and does not say how
     /// often they were taken; [`count_ns`](crate::count_ns) reads it from a text.
     pub count_ns: Option<f64>,
 }
 
-/// A format of another tool. A new one is a file and two lines here.
-pub(crate) struct Importer {
-    /// Its name, as in [`Options::from`].
+/// A format of another tool that can be read. A new one is a file and two lines here.
+#[derive(Debug)]
+pub struct Format {
     pub(crate) name: &'static str,
-    /// What writes it, and how.
     pub(crate) about: &'static str,
     /// Whether the file can be of this format, from its path, its beginning and the keys
     /// in it.
@@ -60,8 +56,29 @@ pub(crate) struct Importer {
     pub(crate) read: fn(Source, &Options, &mut Notes) -> Result<Profile, FileError>,
 }
 
-/// All of them, in the order in which they are listed for people.
-pub(crate) static IMPORTERS: &[&Importer] = &[
+impl Format {
+    /// All formats, in the order in which they are listed for people.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        IMPORTERS.iter().copied()
+    }
+
+    /// The format of that name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        Self::all().find(|format| format.name == name)
+    }
+
+    /// Its name, as in `hyperfine`.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// What writes it, and how.
+    pub fn about(&self) -> &'static str {
+        self.about
+    }
+}
+
+static IMPORTERS: &[&Format] = &[
     &criterion::IMPORTER,
     &criterion_console::IMPORTER,
     &libtest::IMPORTER,
@@ -88,49 +105,3 @@ pub(crate) static IMPORTERS: &[&Importer] = &[
     &collapsed::IMPORTER,
     &table::IMPORTER,
 ];
-
-/// A format of another tool that can be read.
-#[derive(Clone, Copy)]
-pub struct Format(pub(crate) &'static Importer);
-
-impl Format {
-    /// All formats.
-    pub fn all() -> impl Iterator<Item = Self> {
-        IMPORTERS.iter().copied().map(Self)
-    }
-
-    /// The format of that name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::all().find(|format| format.name() == name)
-    }
-
-    /// Its name, as in `hyperfine`.
-    pub fn name(self) -> &'static str {
-        self.0.name
-    }
-
-    /// What writes it, and how.
-    pub fn about(self) -> &'static str {
-        self.0.about
-    }
-}
-
-impl PartialEq for Format {
-    fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name()
-    }
-}
-
-impl Eq for Format {}
-
-impl fmt::Debug for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Format({})", self.name())
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}

@@ -1,14 +1,17 @@
 //! Operations while a file is read: samples by operation and run.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::mem;
 
 use breakeven_profile::file::FileError;
-use breakeven_profile::profile::{Counter, Environment, Failure, Operation, Profile, Run};
+use breakeven_profile::profile::{Counter, Failure, Operation, Profile, Run};
+use breakeven_profile::stats::{Moments, StatsError};
+use rand::{RngExt as _, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::kept::Kept;
 use crate::name::{bounded, one_line};
-use crate::note::{Note, Notes};
+use crate::note::Notes;
 use crate::unit::is_rate;
 
 /// The longest time that counts, ns: 2^53, a hundred days, as in a profile file.
@@ -48,6 +51,8 @@ const OTHER_DEVICES: &str = "(other devices)";
 /// The operations of a file by number, in the order in which it names them first.
 #[derive(Default)]
 pub(crate) struct Gather {
+    /// What the file says beside its operations: when, by what and on which machine.
+    pub(crate) about: Profile,
     operations: Vec<Gathered>,
     devices: Vec<String>,
     /// By device: operations by name, with their size if they have one.
@@ -280,11 +285,8 @@ impl Gather {
     }
 
     /// The profile of a benchmark's file; one without a single sample or failure is an error.
-    pub(crate) fn profile(
-        self,
-        environment: Environment,
-        notes: &mut Notes,
-    ) -> Result<Profile, FileError> {
+    pub(crate) fn profile(mut self, notes: &mut Notes) -> Result<Profile, FileError> {
+        let about = mem::take(&mut self.about);
         let mut operations = self.into_operations(notes);
         let is_nothing = |each: &Operation| each.runs.is_empty() && each.failure.is_none();
         if operations.iter().all(is_nothing) {
@@ -300,10 +302,9 @@ impl Gather {
         }
         unequal_runs(&operations, notes);
         Ok(Profile {
-            environment,
             operations,
             benchmark: true,
-            ..Profile::default()
+            ..about
         })
     }
 
@@ -318,10 +319,15 @@ impl Gather {
     fn into_operations(self, notes: &mut Notes) -> Vec<Operation> {
         if self.long_names > 0 {
             let count = self.long_names;
-            notes.add(Note::LongNames { count });
+            notes.add(format!(
+                "{count} name(s) longer than 65536 bytes are shortened"
+            ));
         }
         if let Some(operation) = self.twice {
-            notes.add(Note::SameName { operation });
+            notes.add(format!(
+                "entries have the same name, such as {operation}: they are distinguished by their \
+                 order in the file, as in \"#2\"; rename them"
+            ));
         }
         let why = format!(
             "their names: the trace has more than {OPERATIONS} operations, so they count as \
@@ -363,10 +369,10 @@ impl Gathered {
     }
 
     /// Takes a figure of the samples, which the file does not have.
-    pub(crate) fn summary(&mut self, run: usize, ns: f64, figure: &'static str, notes: &mut Notes) {
+    pub(crate) fn summary(&mut self, run: usize, ns: f64, figure: &str, notes: &mut Notes) {
         self.sample(run, ns);
         if !ns.is_nan() {
-            notes.add(Note::SummaryOnly { figure });
+            notes.summary_only(figure);
         }
     }
 
@@ -475,12 +481,7 @@ impl Gathered {
     }
 
     fn into_operation(mut self, notes: &mut Notes) -> Operation {
-        if self.not_times > 0 {
-            notes.add(Note::NotTimes {
-                operation: self.operation.name.clone(),
-                values: self.not_times,
-            });
-        }
+        notes.not_times(&self.operation.name, self.not_times);
         let shapes = [("grid", self.grid.text()), ("block", self.block.text())];
         for (name, shape) in shapes {
             if let Some(shape) = shape {
@@ -518,10 +519,86 @@ fn unequal_runs(operations: &[Operation], notes: &mut Notes) {
     if let (Some(fewest), Some(most)) = (fewest, most)
         && fewest.runs.len() != most
     {
-        notes.add(Note::UnequalRuns {
-            fewest: fewest.runs.len(),
-            most,
-            operation: fewest.name.clone(),
-        });
+        notes.add(format!(
+            "the operations have {} to {most} runs; {} has the fewest, and its verdict the least to \
+             rest on",
+            fewest.runs.len(),
+            fewest.name
+        ));
+    }
+}
+
+/// Samples that a run keeps; of more, an even draw of them (Vitter 1985, "Random sampling
+/// with a reservoir", algorithm R) beside the exact moments of all.
+const CAPACITY: usize = 4_096;
+
+/// The samples of a run while they come in.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    samples: Vec<f64>,
+    moments: Moments,
+    /// Once it is needed.
+    random: Option<Xoshiro256PlusPlus>,
+    /// Of each counter the sum of its values and how many they are.
+    counters: BTreeMap<String, (f64, f64)>,
+    pub(crate) memory_bytes: Option<u64>,
+}
+
+impl Kept {
+    pub(crate) fn push(&mut self, ns: f64) -> Result<(), StatsError> {
+        self.moments.push(ns)?;
+        if self.samples.len() < CAPACITY {
+            self.samples.push(ns);
+            return Ok(());
+        }
+        // The same file gives the same profile.
+        let new = || Xoshiro256PlusPlus::seed_from_u64(0x6b65_7074);
+        let random = self.random.get_or_insert_with(new);
+        let slot = random.random_range(0..self.moments.count());
+        let slot = usize::try_from(slot).ok();
+        if let Some(kept) = slot.and_then(|slot| self.samples.get_mut(slot)) {
+            *kept = ns;
+        }
+        Ok(())
+    }
+
+    /// A value of a counter.
+    pub(crate) fn count(&mut self, counter: String, value: f64) {
+        let (sum, values) = self.counters.entry(counter).or_default();
+        *sum += value;
+        *values += 1.0;
+    }
+
+    /// The run; with moments where they count more than what was kept.
+    pub(crate) fn into_run(self) -> Run {
+        let all = self.moments.count() == self.samples.len() as u64;
+        let means = (self.counters.into_iter()).map(|(name, (sum, values))| (name, sum / values));
+        Run {
+            memory_bytes: self.memory_bytes,
+            // A sum of finite values need not be finite.
+            counters: means.filter(|(_, mean)| mean.is_finite()).collect(),
+            moments: (!all).then_some(self.moments),
+            samples_ns: self.samples,
+            ..Run::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_an_even_draw_is_kept() {
+        let mut kept = Kept::default();
+        for value in 0..100_000 {
+            kept.push(f64::from(value)).expect("finite");
+        }
+        let run = kept.into_run();
+        assert_eq!(run.samples_ns.len(), CAPACITY);
+        assert_eq!(run.calls(), 100_000);
+        let late = run.samples_ns.iter().filter(|ns| **ns >= 50_000.0).count();
+        // Half of 4 096, six standard deviations of 32 around it.
+        assert!((1_856..2_240).contains(&late), "{late}");
     }
 }

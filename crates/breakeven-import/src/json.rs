@@ -17,9 +17,18 @@ use crate::walk::{Parts, Walk};
 
 /// Reads a document that fits into memory.
 pub(crate) fn read<T: DeserializeOwned>(source: Source) -> Result<T, FileError> {
+    read_changed(source, |_| {})
+}
+
+/// [`read`] of a document whose bytes are changed before.
+pub(crate) fn read_changed<T: DeserializeOwned>(
+    source: Source,
+    change: impl FnOnce(&mut [u8]),
+) -> Result<T, FileError> {
     let path = source.path().to_owned();
     let mended = source.mended();
     let mut text = source.into_memory()?;
+    change(&mut text);
     let mut read = parsed(&text, &mended);
     let mut document: Option<Value> = None;
     if read.is_err() {

@@ -18,13 +18,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod columns;
-mod console;
 mod folded;
 mod formats;
 mod gather;
 mod json;
-mod kept;
 mod lenient;
 mod machine;
 mod mended;
@@ -32,15 +29,14 @@ mod name;
 mod note;
 mod other;
 mod paths;
-mod raw;
 mod read;
 mod source;
 mod trace;
 mod unit;
 mod walk;
 
-pub use columns::{Columns, ColumnsError};
 pub use formats::Format;
-pub use note::{Entry, Note};
+pub use formats::table::{Columns, ColumnsError};
+pub use note::Entry;
 pub use read::{Imported, Options, read, read_from};
 pub use unit::count_ns;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use breakeven_profile::file::FileError;
 
-use crate::note::{Note, Notes};
+use crate::note::Notes;
 
 /// What stands in place of bytes and characters that cannot be read.
 pub(crate) const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
@@ -61,6 +61,11 @@ impl Mended {
         self.0.borrow_mut().stopped.get_or_insert(reason);
     }
 
+    /// The text ends before its writer's last lines.
+    pub(crate) fn cut(&self, text: &str) {
+        self.stop(FileError::truncated().at_position(text.lines().count(), 1));
+    }
+
     /// Adds what was mended to the notes; the reason if reading stopped before the end.
     pub(crate) fn into_notes(self, notes: &mut Notes) -> Option<FileError> {
         let All {
@@ -74,7 +79,7 @@ impl Mended {
                 0 => "the end of the file".to_owned(),
                 _ => format!("line {line}, column {column}"),
             };
-            notes.add(Note::Mended { place, what });
+            notes.add(format!("{place}: {what}"));
         };
         for (what, found, position, count) in found {
             add(position, format!("{found} is {what} ({count} in all)"));

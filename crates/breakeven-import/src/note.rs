@@ -18,144 +18,84 @@ pub struct Entry {
     pub date: Option<String>,
 }
 
-/// Something in a file that its reader should know before trusting a verdict.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Note {
-    /// Values of an operation that are no time: NaN, infinite, negative, too long.
-    #[error(
-        "{operation}: {values} value(s) are not times (NaN, infinite, negative or more than 104 \
-         days) and were left out"
-    )]
-    NotTimes {
-        /// The operation.
-        operation: String,
-        /// How many values.
-        values: u64,
-    },
-    /// Operations do not have the same number of runs.
-    #[error(
-        "the operations have {fewest} to {most} runs; {operation} has the fewest, and its verdict \
-         the least to rest on"
-    )]
-    UnequalRuns {
-        /// The smallest number of runs.
-        fewest: usize,
-        /// The greatest.
-        most: usize,
-        /// An operation with the fewest.
-        operation: String,
-    },
-    /// The repetitions that a tool made in one process.
-    #[error(
-        "repetitions ({option}) share a process: they are samples of one run; for more runs, \
-         {instead}"
-    )]
-    OneProcess {
-        /// The tool's option.
-        option: &'static str,
-        /// What gives runs.
-        instead: &'static str,
-    },
-    /// Several entries of a file have one name.
-    #[error(
-        "entries have the same name, such as {operation}: they are distinguished by their order in \
-         the file, as in \"#2\"; rename them"
-    )]
-    SameName {
-        /// The first such name.
-        operation: String,
-    },
-    /// Names longer than a profile may hold.
-    #[error("{count} name(s) longer than 65536 bytes are shortened")]
-    LongNames {
-        /// How many.
-        count: u64,
-    },
-    /// The file has figures of its samples, not the samples.
-    #[error("the file holds no samples; the {figure} of each operation counts as one sample")]
-    SummaryOnly {
-        /// What stands in place of the samples: `median`, `mean`.
-        figure: &'static str,
-    },
-    /// A file of several that belong together.
-    #[error("one of several files that belong together: it lacks {lacks}; name the folder")]
-    OneOfSeveral {
-        /// What the others have.
-        lacks: &'static str,
-    },
-    /// Something that the format does not allow, and how it was read.
-    #[error("{place}: {what}")]
-    Mended {
-        /// The first of them.
-        place: String,
-        /// What it is, and how it was read.
-        what: String,
-    },
-    /// Something that such a file usually has is not there.
-    #[error("there is no {what}: {why}")]
-    Lacks {
-        /// What is not there.
-        what: String,
-        /// Why, and what to do.
-        why: String,
-    },
-    /// Parts of the file that say nothing of times, or are not understood.
-    #[error("{count} {what} left out: {why}")]
-    LeftOut {
-        /// How many.
-        count: u64,
-        /// What they are, as in `line(s)`, `event(s)`.
-        what: &'static str,
-        /// Why.
-        why: String,
-    },
-}
-
-/// The notes on one file.
+/// The notes on one file: what its reader should know before trusting a verdict.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     notes: Vec<Note>,
     history: Vec<Entry>,
 }
 
+#[derive(Debug, PartialEq)]
+struct Note {
+    /// How many of what the text names were left out.
+    count: Option<u64>,
+    text: String,
+    /// It may be why nothing is left.
+    is_reason: bool,
+}
+
+impl Note {
+    fn text(&self) -> String {
+        match self.count {
+            Some(count) => format!("{count} {}", self.text),
+            None => self.text.clone(),
+        }
+    }
+}
+
 impl Notes {
     /// Adds one, unless it was said already.
-    pub(crate) fn add(&mut self, note: Note) {
+    pub(crate) fn add(&mut self, text: impl Into<String>) {
+        self.push(None, text.into(), false);
+    }
+
+    fn push(&mut self, count: Option<u64>, text: String, is_reason: bool) {
+        let note = Note {
+            count,
+            text,
+            is_reason,
+        };
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
     }
 
-    /// Adds that parts were left out, if there are any.
-    pub(crate) fn left_out(&mut self, count: u64, what: &'static str, why: impl Into<String>) {
+    /// Adds that parts were left out, if there are any: how many, what they are, as in `line(s)`,
+    /// and why.
+    pub(crate) fn left_out(&mut self, count: u64, what: &str, why: impl AsRef<str>) {
         if count > 0 {
-            let why = why.into();
-            self.add(Note::LeftOut { count, what, why });
+            let text = format!("{what} left out: {}", why.as_ref());
+            self.push(Some(count), text, true);
         }
     }
 
     /// Counts one more that was left out, and keeps the name and place of the first.
-    pub(crate) fn leave_out(&mut self, what: &'static str, why: &'static str, place: &str) {
-        let start = format!("{why}; the first is ");
-        let known = self.notes.iter_mut().find_map(|note| match note {
-            Note::LeftOut {
-                count,
-                what: of,
-                why,
-            } if *of == what && why.starts_with(&start) => Some(count),
-            _ => None,
-        });
-        match known {
-            Some(count) => *count += 1,
-            None => self.left_out(1, what, start + &one_line(place)),
+    pub(crate) fn leave_out(&mut self, what: &str, why: &str, place: &str) {
+        let start = format!("{what} left out: {why}; the first is ");
+        match (self.notes.iter_mut()).find(|note| note.text.starts_with(&start)) {
+            Some(Note { count, .. }) => *count = count.map(|count| count + 1),
+            None => self.push(Some(1), start + &one_line(place), true),
         }
     }
 
-    /// Adds that something is not there.
-    pub(crate) fn lacks(&mut self, what: impl Into<String>, why: impl Into<String>) {
-        let (what, why) = (what.into(), why.into());
-        self.add(Note::Lacks { what, why });
+    /// Adds that something that such a file usually has is not there: why, and what to do.
+    pub(crate) fn lacks(&mut self, what: impl AsRef<str>, why: &str) {
+        self.add(format!("there is no {}: {why}", what.as_ref()));
+    }
+
+    /// Adds that the file has a figure of its samples, not the samples.
+    pub(crate) fn summary_only(&mut self, figure: &str) {
+        self.add(format!(
+            "the file holds no samples; the {figure} of each operation counts as one sample"
+        ));
+    }
+
+    /// Adds that the repetitions that a tool's option makes share a process, and what gives runs.
+    pub(crate) fn one_process(&mut self, option: &str, instead: &str) {
+        self.add(format!(
+            "repetitions ({option}) share a process: they are samples of one run; for more runs, \
+             {instead}"
+        ));
     }
 
     /// Adds that the file does not say whether more or less of a figure is better.
@@ -165,17 +105,27 @@ impl Notes {
     }
 
     /// Adds that entries were left out, if there are any, and which was the first.
-    pub(crate) fn skipped(&mut self, skipped: Skipped, what: &'static str, why: &str) {
+    pub(crate) fn skipped(&mut self, skipped: Skipped, what: &str, why: &str) {
         let why = format!("{why}; the first is {}", skipped.first);
         self.left_out(skipped.count, what, why);
     }
 
+    /// Adds that values of an operation are no times.
+    pub(crate) fn not_times(&mut self, operation: &str, values: u64) {
+        if values > 0 {
+            let text = format!(
+                "{operation}: {values} value(s) are not times (NaN, infinite, negative or more than \
+                 104 days) and were left out"
+            );
+            self.push(None, text, true);
+        }
+    }
+
     /// Why nothing is left: what was left out first, or `message` behind its `;`.
     pub(crate) fn nothing(&self, message: &str) -> FileError {
-        let is_reason = |note: &&Note| matches!(note, Note::LeftOut { .. } | Note::NotTimes { .. });
-        let reason = self.notes.iter().find(is_reason);
+        let reason = self.notes.iter().find(|note| note.is_reason);
         let message = match (reason, message.split_once(';')) {
-            (Some(reason), Some((message, _))) => format!("{message}; {reason}"),
+            (Some(reason), Some((message, _))) => format!("{message}; {}", reason.text()),
             _ => message.to_owned(),
         };
         FileError::new(FileErrorKind::Empty, message)
@@ -186,8 +136,8 @@ impl Notes {
         self.history = entries;
     }
 
-    pub(crate) fn into_parts(self) -> (Vec<Note>, Vec<Entry>) {
-        (self.notes, self.history)
+    pub(crate) fn into_parts(self) -> (Vec<String>, Vec<Entry>) {
+        (self.notes.iter().map(Note::text).collect(), self.history)
     }
 }
 

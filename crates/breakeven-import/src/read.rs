@@ -8,9 +8,9 @@ use breakeven_profile::profile::Profile;
 use serde::de::IgnoredAny;
 
 pub use crate::formats::Options;
-use crate::formats::{self, Format, IMPORTERS, Importer};
+use crate::formats::{self, Format};
 use crate::lenient;
-use crate::note::{Entry, Note, Notes};
+use crate::note::{Entry, Notes};
 use crate::other;
 use crate::source::Source;
 
@@ -20,9 +20,9 @@ pub struct Imported {
     /// The profile.
     pub profile: Profile,
     /// The format that the file was of; none for a profile file.
-    pub format: Option<Format>,
+    pub format: Option<&'static Format>,
     /// What a reader should know before trusting a verdict.
-    pub notes: Vec<Note>,
+    pub notes: Vec<String>,
     /// All measurements of a file that keeps a history, oldest first; `profile` is the
     /// newest of them. Empty for any other file.
     pub history: Vec<Entry>,
@@ -83,7 +83,7 @@ fn of(source: Source, options: &Options) -> Result<Imported, FileError> {
     let (notes, history) = notes.into_parts();
     Ok(Imported {
         profile,
-        format: importer.map(Format),
+        format: importer,
         notes,
         history,
     })
@@ -123,9 +123,9 @@ fn is_profile(source: &Source) -> bool {
 
 /// What reads it: as asked for, else the one that recognises it; none for a profile and
 /// for what nothing recognises.
-fn importer(source: &Source, options: &Options) -> Result<Option<&'static Importer>, FileError> {
+fn importer(source: &Source, options: &Options) -> Result<Option<&'static Format>, FileError> {
     let table = &formats::table::IMPORTER;
-    if let Some(Format(importer)) = options.from {
+    if let Some(importer) = options.from {
         if options.columns.is_some() && importer.name != table.name {
             let message = format!(
                 "columns are named for CSV and JSON lines, and it is to be read as {}; leave out one of the two",
@@ -141,10 +141,7 @@ fn importer(source: &Source, options: &Options) -> Result<Option<&'static Import
     if options.columns.is_some() {
         return Ok(Some(table));
     }
-    let mut found = IMPORTERS
-        .iter()
-        .copied()
-        .filter(|each| (each.recognises)(source));
+    let mut found = Format::all().filter(|each| (each.recognises)(source));
     match (found.next(), found.next()) {
         (Some(one), Some(other)) => Err(FileError::new(
             FileErrorKind::Format,

@@ -1,7 +1,7 @@
 //! The file that is read: its path, its first bytes, and the rest behind them.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,6 @@ const MOST_TEXT: u64 = 256 << 20;
 /// read once from its beginning, so a pipe will do; what gzip compressed is decompressed.
 pub(crate) struct Source {
     path: PathBuf,
-    folder: bool,
     head: Vec<u8>,
     /// The first bytes as a text.
     text: String,
@@ -41,16 +40,9 @@ impl Source {
             let read = Self::of(io::stdin(), Path::new("<stdin>"));
             return read.map_err(|reason| failed("cannot be read", reason));
         }
-        if fs::metadata(path).is_ok_and(|found| found.is_dir()) {
-            return Ok(Self {
-                path: path.to_owned(),
-                folder: true,
-                head: Vec::new(),
-                text: String::new(),
-                keys: BTreeSet::new(),
-                rest: Box::new(io::empty()),
-                mended: Mended::default(),
-            });
+        if path.is_dir() {
+            let folder = Self::of(io::empty(), path);
+            return folder.map_err(|reason| failed("cannot be read", reason));
         }
         let file = File::open(path).map_err(|reason| failed("cannot be opened", reason))?;
         Self::of(file, path).map_err(|reason| failed("cannot be read", reason))
@@ -70,7 +62,6 @@ impl Source {
         let text = head.strip_prefix(MARK).unwrap_or(&head);
         Ok(Self {
             path: path.to_owned(),
-            folder: false,
             text: String::from_utf8_lossy(text).into_owned(),
             keys: keys(text),
             head,
@@ -86,7 +77,7 @@ impl Source {
 
     /// True for a folder.
     pub(crate) fn is_folder(&self) -> bool {
-        self.folder
+        self.path.is_dir()
     }
 
     /// The end of its name, in small letters and without `.gz`.
@@ -131,31 +122,6 @@ impl Source {
     /// Whether it is JSON that has this key and no other.
     pub(crate) fn has_only(&self, key: &str) -> bool {
         self.has(key) && self.keys.len() == 1
-    }
-
-    /// The file with other first bytes, as many as before.
-    pub(crate) fn with_beginning(mut self, change: impl FnOnce(&mut [u8])) -> Self {
-        let mark = if self.head.starts_with(MARK) { 3 } else { 0 };
-        change(&mut self.head[mark..]);
-        self
-    }
-
-    /// The file with other bytes, as many as before.
-    pub(crate) fn rewritten(
-        self,
-        change: impl FnOnce(Vec<u8>) -> Vec<u8>,
-    ) -> Result<Self, FileError> {
-        let (path, text, keys) = (self.path.clone(), self.text.clone(), self.keys.clone());
-        let (folder, mended) = (self.folder, self.mended.clone());
-        Ok(Self {
-            path,
-            folder,
-            head: change(self.into_memory()?),
-            text,
-            keys,
-            rest: Box::new(io::empty()),
-            mended,
-        })
     }
 
     /// All of it from the beginning, as it is.

@@ -1,4 +1,4 @@
-//! Units as other tools write them.
+//! Units and figures as other tools write them, also for people.
 
 /// How a value becomes a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,9 +61,9 @@ impl Unit {
         let name = name.trim().to_lowercase();
         match name.split_once('/') {
             None if matches!(name.as_str(), "ops" | "hz") => Some(Self::Rate(1e9)),
-            None => time(&name).map(Self::Time),
-            Some((done, per)) if DONE.contains(&done) => time(per).map(Self::Rate),
-            Some((spent, done)) if DONE.contains(&done) => time(spent).map(Self::Time),
+            None => named_time(&name).map(Self::Time),
+            Some((done, per)) if DONE.contains(&done) => named_time(per).map(Self::Rate),
+            Some((spent, done)) if DONE.contains(&done) => named_time(spent).map(Self::Time),
             Some(_) => None,
         }
     }
@@ -93,15 +93,53 @@ pub(crate) fn value_and_unit(text: &str) -> (&str, &str) {
 pub(crate) fn is_rate(name: &str, unit: &str) -> bool {
     let (name, unit) = (name.to_lowercase(), unit.to_lowercase());
     let per_time = |text: &str| match text.rsplit_once('/') {
-        Some((_, per)) => time(per).is_some(),
+        Some((_, per)) => named_time(per).is_some(),
         None => text.ends_with("per_second") || text.contains("throughput"),
     };
     (per_time(&name) || per_time(&unit)) && !name.contains("alloc")
 }
 
-fn time(name: &str) -> Option<f64> {
+fn named_time(name: &str) -> Option<f64> {
     let mut times = TIMES.iter();
     times.find_map(|(names, ns)| names.contains(&name).then_some(*ns))
+}
+
+/// A line without the colours of a terminal, and without what was overwritten.
+pub(crate) fn plain(line: &str) -> String {
+    let line = line.trim_end_matches('\r');
+    let line = line.rsplit('\r').next().unwrap_or_default();
+    let mut parts = line.split('\u{1b}');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        let codes = part.strip_prefix('[');
+        let end = codes.and_then(|codes| codes.find(|each: char| ('@'..='~').contains(&each)));
+        match (codes, end) {
+            (Some(codes), Some(end)) => text + &codes[end + 1..],
+            _ => text + part,
+        }
+    })
+}
+
+/// A time such as `2.4 µs`, ns.
+pub(crate) fn time(text: &str) -> Option<f64> {
+    let (value, unit) = value_and_unit(text);
+    let value: f64 = value.parse().ok()?;
+    Some(Unit::named(unit)?.ns(value))
+}
+
+/// A value such as `8.3 GB/s` without the prefix of its unit.
+pub(crate) fn scaled(text: &str) -> Option<(f64, &str)> {
+    let (value, unit) = value_and_unit(text);
+    let value: f64 = value.parse().ok()?;
+    let prefixes = ['K', 'M', 'G', 'T', 'P'].into_iter().zip(1..);
+    let found = prefixes.filter_map(|(prefix, power)| Some((unit.strip_prefix(prefix)?, power)));
+    Some(match found.last() {
+        None => (value, unit),
+        Some((unit, power)) => match unit.strip_prefix('i') {
+            Some(unit) if !unit.starts_with('t') => (value * 1024_f64.powi(power), unit),
+            _ => (value * 1e3_f64.powi(power), unit),
+        },
+    })
 }
 
 #[cfg(test)]
@@ -148,5 +186,12 @@ mod tests {
         for wrong in ["", "MB/s", "furlongs", "s/s", "bytes"] {
             assert_eq!(Unit::named(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn colours_and_what_was_overwritten_are_left_out() {
+        assert_eq!(plain("\u{1b}[1m\u{1b}[32ma\u{1b}[0m\u{1b}[Kb m"), "ab m");
+        assert_eq!(plain("Benchmarking a\r\u{1b}[Ka  time\r"), "a  time");
+        assert_eq!(plain("a\u{1b}b"), "ab");
     }
 }

@@ -35,8 +35,9 @@ fn every_file_is_recognised_as_its_format() {
             // Formats of one tool share a folder.
             assert!(
                 recognised.name().starts_with(&name),
-                "{}: {recognised}",
-                path.display()
+                "{}: {}",
+                path.display(),
+                recognised.name()
             );
             seen.push(recognised.name());
         }
@@ -44,7 +45,8 @@ fn every_file_is_recognised_as_its_format() {
     for format in Format::all() {
         assert!(
             seen.contains(&format.name()),
-            "{format} has no file in tests/data"
+            "{} has no file in tests/data",
+            format.name()
         );
     }
 }

@@ -54,7 +54,7 @@ pub(crate) fn refused(text: impl Into<Vec<u8>>, options: &Options) -> String {
 pub(crate) fn summary(imported: &Imported) -> String {
     let mut text = format!(
         "format {}\n",
-        imported.format.expect("a format of another tool")
+        imported.format.expect("a format of another tool").name()
     );
     for operation in &imported.profile.operations {
         writeln!(text, "{}", line(operation)).expect("a text");

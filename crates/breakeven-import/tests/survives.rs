@@ -148,7 +148,7 @@ fn a_profile_is_as_forgiving_but_never_cut() {
         "device": "cpu", "runs": [{"samples_ns": [1, 2,]}],}]}"#;
     let text = text.replace('?', "\t");
     let profile = read_bytes(text.clone());
-    assert_eq!(profile.format, None);
+    assert!(profile.format.is_none());
     assert_eq!(profile.profile.operations[0].runs[0].samples_ns, [1.0, 2.0]);
     assert_eq!(notes(&profile).len(), 2, "{:?}", notes(&profile));
     let cut = &text[..text.len() - 3];

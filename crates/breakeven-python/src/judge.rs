@@ -194,9 +194,9 @@ pub(crate) fn advise(
     let mut profile = (*profile.get().data).clone();
     for (place, other) in data(&evidence).into_iter().enumerate() {
         let taken = profile.take_evidence(other);
-        taken.map_err(|Difference { part, first, second }| {
+        taken.map_err(|Difference { what, first, second, .. }| {
             ProfileError::new_err(format!(
-                "evidence[{place}] is from another machine: the {part} is {second} there, {first} \
+                "evidence[{place}] is from another machine: the {what} is {second} there, {first} \
                  in the profile"
             ))
         })?;

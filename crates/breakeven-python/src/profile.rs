@@ -40,8 +40,7 @@ impl Profile {
 
 impl From<Imported> for Profile {
     fn from(imported: Imported) -> Self {
-        let notes = imported.notes.iter().map(ToString::to_string);
-        Self::new(imported.profile, notes.collect())
+        Self::new(imported.profile, imported.notes)
     }
 }
 

@@ -8,9 +8,9 @@ use breakeven_judge::run_medians;
 use breakeven_profile::profile::{self, Device, Profile};
 use breakeven_profile::stats::median;
 use breakeven_profile::unit;
-use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::json::Number;
+use crate::part::number;
 use crate::part::{MOST_NAME, MOST_TEXT, Part};
 use crate::sections;
 
@@ -20,36 +20,6 @@ const LEAST_SIZES: usize = 3;
 /// Most operations that are drawn, and most sizes per device.
 const MOST_CURVES: usize = 30;
 const MOST_SIZES: usize = 200;
-
-#[derive(Serialize)]
-struct Curves {
-    lines: Vec<Line>,
-    marks: Vec<Mark>,
-}
-
-#[derive(Serialize)]
-struct Line {
-    device: String,
-    points: Vec<Point>,
-}
-
-/// The median over the runs, with the fastest and the slowest run.
-#[derive(Serialize)]
-struct Point {
-    size: u64,
-    ns: Number,
-    low: Number,
-    high: Number,
-    text: String,
-}
-
-/// A break-even with its interval, elements.
-#[derive(Serialize)]
-struct Mark {
-    size: Number,
-    interval: Option<[Number; 2]>,
-    text: String,
-}
 
 /// An operation's name and, per device, its sizes with the medians of their runs, ns.
 type Sized<'p> = BTreeMap<&'p str, BTreeMap<u64, Vec<f64>>>;
@@ -71,24 +41,18 @@ pub(crate) fn part(profile: &Profile) -> Option<Part> {
         part.chart("curves", data.len(), &finding);
         let marks = found.into_iter().filter_map(|(text, evidence)| {
             let evidence = evidence?;
-            Some(Mark {
-                size: evidence.size?.into(),
-                interval: evidence.interval.map(|ends| ends.map(Number::from)),
-                text: shown(&text, MOST_TEXT),
-            })
+            let interval = evidence.interval.map(|ends| ends.map(number));
+            let (size, text) = (number(evidence.size?), shown(&text, MOST_TEXT));
+            Some(json!({"size": size, "interval": interval, "text": text}))
         });
-        let lines = devices.into_iter().map(|(device, sizes)| Line {
-            points: sizes
-                .into_iter()
-                .take(MOST_SIZES)
-                .filter_map(|(size, medians)| Point::of(profile, device, size, &medians))
-                .collect(),
-            device: shown(&profile.device_label(device), MOST_NAME),
+        let lines = devices.into_iter().map(|(device, sizes)| {
+            let device = shown(&profile.device_label(device), MOST_NAME);
+            let sizes = sizes.into_iter().take(MOST_SIZES);
+            let points = sizes.filter_map(|(size, medians)| point(&device, size, &medians));
+            json!({"points": points.collect::<Vec<_>>(), "device": device})
         });
-        data.push(Curves {
-            marks: marks.collect(),
-            lines: lines.collect(),
-        });
+        let lines: Vec<Value> = lines.collect();
+        data.push(json!({"marks": marks.collect::<Vec<_>>(), "lines": lines}));
     }
     // The break-evens of operations that were not measured at several sizes.
     let further = profile.evidence.break_even.iter();
@@ -185,26 +149,18 @@ fn told(profile: &Profile, evidence: &profile::BreakEven) -> String {
     }
 }
 
-impl Point {
-    fn of(profile: &Profile, device: &str, size: u64, medians: &[f64]) -> Option<Self> {
-        let ns = median(medians).ok().filter(|ns| *ns > 0.0)?;
-        let low = medians.iter().copied().reduce(f64::min)?;
-        let high = medians.iter().copied().reduce(f64::max)?;
-        let text = format!(
-            "{}, size {}\n{} ({} to {} over {} runs)",
-            shown(&profile.device_label(device), MOST_NAME),
-            unit::count(size as f64),
-            unit::time(ns),
-            unit::time(low),
-            unit::time(high),
-            medians.len(),
-        );
-        Some(Self {
-            size,
-            ns: ns.into(),
-            low: low.into(),
-            high: high.into(),
-            text,
-        })
-    }
+fn point(device: &str, size: u64, medians: &[f64]) -> Option<Value> {
+    let ns = median(medians).ok().filter(|ns| *ns > 0.0)?;
+    let low = medians.iter().copied().reduce(f64::min)?;
+    let high = medians.iter().copied().reduce(f64::max)?;
+    let text = format!(
+        "{device}, size {}\n{} ({} to {} over {} runs)",
+        unit::count(size as f64),
+        unit::time(ns),
+        unit::time(low),
+        unit::time(high),
+        medians.len(),
+    );
+    let [ns, low, high] = [ns, low, high].map(number);
+    Some(json!({"size": size, "ns": ns, "low": low, "high": high, "text": text}))
 }

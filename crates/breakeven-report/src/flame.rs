@@ -8,7 +8,7 @@ use breakeven_judge::page::figures::plural;
 use breakeven_judge::page::shown;
 use breakeven_profile::profile::Profile;
 use breakeven_profile::unit;
-use serde::Serialize;
+use serde_json::json;
 
 use crate::part::{MOST_NAME, Part};
 use crate::sections;
@@ -18,16 +18,6 @@ const MOST_NODES: usize = 5_000;
 
 /// Deepest frame that is drawn.
 const MOST_DEPTH: usize = 128;
-
-#[derive(Serialize)]
-struct Data {
-    total: u64,
-    names: Vec<String>,
-    /// Index of the name, index of the parent (−1 for none), total and own time in ns, per call
-    /// path.
-    nodes: Vec<(usize, i64, u64, u64)>,
-    finding: String,
-}
 
 /// None without times.
 pub(crate) fn part(profile: &Profile) -> Option<Part> {
@@ -58,12 +48,8 @@ pub(crate) fn part(profile: &Profile) -> Option<Part> {
         finding += &format!("; {left_out} frames, the deepest or of least time, are not drawn");
     }
     part.chart("flame", 0, &finding);
-    part.data(&Data {
-        total: tree.total_ns,
-        names,
-        nodes,
-        finding,
-    });
+    let total = tree.total_ns;
+    part.data(&json!({"total": total, "names": names, "nodes": nodes, "finding": finding}));
     Some(part)
 }
 

@@ -1,27 +1,15 @@
 //! The verdicts of a comparison, with a forest plot: the interval of each change and the threshold.
 
 use breakeven_judge::page::shown;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::Report;
-use crate::json::Number;
+use crate::part::number;
 use crate::part::{MOST_NAME, MOST_TEXT, Part};
 use crate::sections;
 
 /// Most rows of the plot; the smallest changes are omitted.
 const MOST_ROWS: usize = 200;
-
-#[derive(Serialize)]
-struct Line {
-    name: String,
-    /// Ratio current / baseline, and its interval.
-    ratio: Number,
-    interval: Option<[Number; 2]>,
-    /// Smallest change that counts, a fraction.
-    threshold: Number,
-    verdict: String,
-    text: String,
-}
 
 /// None without a comparison.
 pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
@@ -30,7 +18,7 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
     let rows = comparison.by_weight().into_iter();
     let rows = rows.filter(|row| row.judged.ratio.is_some());
     let all = rows.clone().count();
-    let lines: Vec<Line> = rows
+    let lines: Vec<Value> = rows
         .take(MOST_ROWS)
         .map(|row| {
             let judged = &row.judged;
@@ -43,14 +31,14 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
             ];
             let parts = parts.into_iter().filter(|part| !part.is_empty());
             let text = parts.collect::<Vec<_>>().join("\n");
-            Line {
-                ratio: Number(judged.ratio),
-                interval: judged.interval.map(|ends| ends.map(Number::from)),
-                threshold: judged.threshold.into(),
-                verdict: row.change_type.to_string(),
-                text: shown_lines(&text),
-                name,
-            }
+            json!({
+                "name": name,
+                "ratio": number(judged.ratio),
+                "interval": judged.interval.map(|ends| ends.map(number)),
+                "threshold": number(judged.threshold),
+                "verdict": row.change_type.to_string(),
+                "text": shown_lines(&text),
+            })
         })
         .collect();
     if !lines.is_empty() {

@@ -3,8 +3,9 @@
 use breakeven_profile::profile::Operation;
 use breakeven_profile::unit;
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::json::Number;
+use crate::part::number;
 
 /// Most runs that are drawn per operation.
 const MOST_RUNS: usize = 10;
@@ -29,8 +30,8 @@ pub(crate) fn bins_for(runs: usize) -> usize {
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Histogram {
     /// The shortest and the longest time, ns.
-    from: Number,
-    to: Number,
+    from: Value,
+    to: Value,
     /// True if the bins are equally wide on a logarithmic scale.
     log: bool,
     /// Counts per run, without trailing zeros.
@@ -86,8 +87,8 @@ impl Histogram {
         Some(Self {
             finding: format!("{what}, from {} to {}", unit::time(from), unit::time(to)),
             runs: counted.collect(),
-            from: from.into(),
-            to: to.into(),
+            from: number(from),
+            to: number(to),
             log,
             bins,
         })

@@ -2,9 +2,9 @@
 
 use breakeven_judge::page::figures::{plural, revision};
 use breakeven_judge::page::shown;
-use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::json::Number;
+use crate::part::number;
 use crate::part::{MOST_NAME, MOST_TEXT, Part};
 use crate::sections;
 
@@ -53,40 +53,6 @@ pub struct HistoryChange {
     pub state: String,
 }
 
-#[derive(Serialize)]
-struct Data {
-    label: String,
-    unit: String,
-    points: Vec<PointData>,
-    levels: Vec<LevelData>,
-    changes: Vec<ChangeData>,
-}
-
-#[derive(Serialize)]
-struct PointData {
-    /// The commit and its day, for the axis.
-    tick: String,
-    value: Number,
-    low: Number,
-    high: Number,
-    text: String,
-}
-
-/// A level that holds from one point to another.
-#[derive(Serialize)]
-struct LevelData {
-    from: usize,
-    to: usize,
-    value: Number,
-}
-
-#[derive(Serialize)]
-struct ChangeData {
-    index: usize,
-    worse: bool,
-    text: String,
-}
-
 /// None without a history.
 pub(crate) fn part(series: &[HistorySeries]) -> Option<Part> {
     use breakeven_profile::unit::{change, time};
@@ -128,18 +94,17 @@ pub(crate) fn part(series: &[HistorySeries]) -> Option<Part> {
             page.items(texts.iter().map(|text| text.clone().into()).collect());
             part.page(&page);
         }
-        let marks = changes.iter().zip(&texts).map(|(change, text)| ChangeData {
-            index: change.index,
-            worse: change.after_ns > change.before_ns,
-            text: shown(text, MOST_TEXT),
+        let marks = changes.iter().zip(&texts).map(|(change, text)| {
+            let (worse, text) = (change.after_ns > change.before_ns, shown(text, MOST_TEXT));
+            json!({"index": change.index, "worse": worse, "text": text})
         });
-        data.push(Data {
-            label,
-            unit: shown(&series.unit, MOST_NAME),
-            points: series.points.iter().map(PointData::of).collect(),
-            levels: levels(&changes, points.saturating_sub(1)),
-            changes: marks.collect(),
-        });
+        data.push(json!({
+            "label": label,
+            "unit": shown(&series.unit, MOST_NAME),
+            "points": series.points.iter().map(HistoryPoint::data).collect::<Vec<_>>(),
+            "levels": levels(&changes, points.saturating_sub(1)),
+            "changes": marks.collect::<Vec<_>>(),
+        }));
     }
     part.data(&data);
     (!data.is_empty()).then_some(part)
@@ -150,49 +115,37 @@ impl HistoryPoint {
     fn short(&self) -> String {
         shown(&revision(&self.commit), MOST_NAME)
     }
-}
 
-impl PointData {
-    fn of(point: &HistoryPoint) -> Self {
+    fn data(&self) -> Value {
         use breakeven_profile::unit::time;
         let text = format!(
             "{}\n{}\n{} ({} to {})",
-            shown(&point.commit, MOST_NAME),
-            shown(&point.time, MOST_NAME),
-            time(point.value_ns),
-            time(point.low_ns),
-            time(point.high_ns),
+            shown(&self.commit, MOST_NAME),
+            shown(&self.time, MOST_NAME),
+            time(self.value_ns),
+            time(self.low_ns),
+            time(self.high_ns),
         );
-        let day = point.time.split('T').next().unwrap_or_default();
-        Self {
-            tick: format!("{}\n{}", point.short(), shown(day, MOST_NAME)),
-            value: point.value_ns.into(),
-            low: point.low_ns.into(),
-            high: point.high_ns.into(),
-            text,
-        }
+        let day = self.time.split('T').next().unwrap_or_default();
+        // The commit and its day, for the axis.
+        let tick = format!("{}\n{}", self.short(), shown(day, MOST_NAME));
+        let [value, low, high] = [self.value_ns, self.low_ns, self.high_ns].map(number);
+        json!({"tick": tick, "value": value, "low": low, "high": high, "text": text})
     }
 }
 
-/// The levels between the changes.
-fn levels(changes: &[&HistoryChange], last: usize) -> Vec<LevelData> {
-    let mut levels = Vec::new();
-    let mut from = 0;
-    for (place, change) in changes.iter().enumerate() {
-        if place == 0 {
-            levels.push(LevelData {
-                from,
-                to: change.index.saturating_sub(1),
-                value: change.before_ns.into(),
-            });
-        }
-        from = change.index;
+/// The levels before and behind each change, up to the last point.
+fn levels(changes: &[&HistoryChange], last: usize) -> Vec<Value> {
+    let level = |from: usize, to: usize, ns: f64| {
+        let value = number(ns);
+        json!({"from": from, "to": to, "value": value})
+    };
+    let first = changes.first();
+    let first = first.map(|change| level(0, change.index.saturating_sub(1), change.before_ns));
+    let later = changes.iter().enumerate().map(|(place, change)| {
         let next = changes.get(place + 1);
-        levels.push(LevelData {
-            from,
-            to: next.map_or(last, |next| next.index.saturating_sub(1)),
-            value: change.after_ns.into(),
-        });
-    }
-    levels
+        let to = next.map_or(last, |next| next.index.saturating_sub(1));
+        level(change.index, to, change.after_ns)
+    });
+    first.into_iter().chain(later).collect()
 }

@@ -35,14 +35,12 @@
 //! assert!(page.starts_with("<!doctype html>") && page.contains("8.05 ms"));
 //! ```
 
-mod assets;
 mod curves;
 mod document;
 mod flame;
 mod forest;
 mod histogram;
 mod history;
-mod json;
 mod load;
 mod operations;
 mod part;

@@ -3,44 +3,15 @@
 use breakeven_judge::page::{Page, shown};
 use breakeven_profile::profile::{DeviceLoad, Level, LoadRecord, LoadSample, Profile};
 use breakeven_profile::unit;
-use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::json::Number;
+use crate::part::number;
 use crate::part::{MOST_NAME, Part};
 use crate::sections;
 
 /// Most charts, and most samples per chart.
 const MOST_CHARTS: usize = 12;
 const MOST_SAMPLES: usize = 1_000;
-
-#[derive(Serialize)]
-struct Chart {
-    /// Plots, one above the other, each with its own axis.
-    plots: Vec<Plot>,
-    /// Beginnings and ends, in seconds, of the samples with throttled clocks.
-    limited: Vec<(Number, Number)>,
-}
-
-#[derive(Serialize)]
-struct Plot {
-    axis: &'static str,
-    lines: Vec<Line>,
-}
-
-#[derive(Serialize)]
-struct Line {
-    name: &'static str,
-    points: Vec<Point>,
-}
-
-/// The middle of a sample in seconds; minimum, mean and maximum.
-#[derive(Serialize)]
-struct Point {
-    s: Number,
-    low: Number,
-    value: Number,
-    high: Number,
-}
 
 /// A figure: its name, its value in a sample, and the factor to the axis's unit.
 type Figure = (&'static str, fn(&LoadSample) -> Option<Level>, f64);
@@ -80,7 +51,7 @@ pub(crate) fn part(profile: &Profile, words: &Page) -> Option<Part> {
         .filter(|(_, _, device)| !device.samples.is_empty())
         .collect();
     let drawn = all.iter().take(MOST_CHARTS);
-    let charts: Vec<Chart> = drawn.clone().map(|(.., device)| chart(device)).collect();
+    let charts: Vec<Value> = drawn.clone().map(|(.., device)| chart(device)).collect();
     for (index, (number, record, device)) in drawn.enumerate() {
         part.chart("load", index, &finding(profile, *number, record, device));
     }
@@ -124,43 +95,32 @@ fn is_limited(sample: &LoadSample) -> bool {
     sample.limited.is_some_and(|readings| readings > 0)
 }
 
-fn chart(device: &DeviceLoad) -> Chart {
+fn chart(device: &DeviceLoad) -> Value {
     let samples = &device.samples[..device.samples.len().min(MOST_SAMPLES)];
-    let plots = PLOTS.iter().map(|(axis, figures)| Plot {
-        axis,
-        lines: figures
-            .iter()
-            .filter_map(|figure| line(samples, figure))
-            .collect(),
+    let plots = PLOTS.iter().filter_map(|(axis, figures)| {
+        let lines = figures.iter().filter_map(|figure| line(samples, figure));
+        let lines: Vec<Value> = lines.collect();
+        (!lines.is_empty()).then(|| json!({"axis": axis, "lines": lines}))
     });
     let limited = samples.iter().filter(|sample| is_limited(sample));
-    Chart {
-        plots: plots.filter(|plot| !plot.lines.is_empty()).collect(),
-        limited: limited
-            .map(|sample| {
-                let begin = sample.start_ns as f64 / 1e9;
-                (
-                    begin.into(),
-                    (begin + sample.duration_ns as f64 / 1e9).into(),
-                )
-            })
-            .collect(),
-    }
+    let limited = limited.map(|sample| {
+        let begin = sample.start_ns as f64 / 1e9;
+        [begin, begin + sample.duration_ns as f64 / 1e9].map(number)
+    });
+    json!({"plots": plots.collect::<Vec<_>>(), "limited": limited.collect::<Vec<_>>()})
 }
 
-fn line(samples: &[LoadSample], (name, figure, factor): &Figure) -> Option<Line> {
-    let points: Vec<Point> = samples
+fn line(samples: &[LoadSample], (name, figure, factor): &Figure) -> Option<Value> {
+    let points: Vec<Value> = samples
         .iter()
         .filter_map(|sample| {
             let level = figure(sample)?;
             let middle = sample.start_ns as f64 + sample.duration_ns as f64 / 2.0;
-            Some(Point {
-                s: (middle / 1e9).into(),
-                low: (level.least * factor).into(),
-                value: (level.mean * factor).into(),
-                high: (level.greatest * factor).into(),
-            })
+            let levels = [level.least, level.mean, level.greatest];
+            let [low, value, high] = levels.map(|level| number(level * factor));
+            let s = number(middle / 1e9);
+            Some(json!({"s": s, "low": low, "value": value, "high": high}))
         })
         .collect();
-    (!points.is_empty()).then_some(Line { name, points })
+    (!points.is_empty()).then(|| json!({"name": name, "points": points}))
 }

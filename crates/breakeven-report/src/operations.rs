@@ -10,25 +10,16 @@ use breakeven_judge::page::{html, shown};
 use breakeven_judge::{OperationComparison, Row};
 use breakeven_profile::profile::{Operation, OperationKey};
 use breakeven_profile::unit;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::Report;
 use crate::histogram::{Histogram, bins_for};
-use crate::json::Number;
+use crate::part::number;
 use crate::part::{MOST_NAME, MOST_TEXT, Part};
 use crate::sections;
 
 /// Most rows; the operations with the least time are omitted.
 const MOST_ROWS: usize = 5_000;
-
-/// The rows and columns for the script, as in the table.
-#[derive(Serialize)]
-struct Data {
-    columns: Vec<&'static str>,
-    values: Vec<Vec<Number>>,
-    facts: Vec<Vec<[String; 2]>>,
-    histograms: Vec<Option<Histogram>>,
-}
 
 /// None without operations.
 pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
@@ -58,38 +49,35 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
         .map(|&at| operations.get(at).map_or(0, |each| each.runs.len()))
         .sum();
     let bins = bins_for(runs);
-    let mut data = Data {
-        columns: columns.iter().map(|column| column.key).collect(),
-        values: Vec::new(),
-        facts: Vec::new(),
-        histograms: Vec::new(),
-    };
+    let mut keys: Vec<&str> = columns.iter().map(|column| column.key).collect();
     if !verdicts.is_empty() {
-        data.columns.push("change");
+        keys.push("change");
     }
+    let (mut figures, mut all_facts, mut histograms) = (Vec::new(), Vec::new(), Vec::new());
     for at in shown_rows {
         let row = &all[at];
         let verdict = verdicts.get(&row.key).copied();
-        let mut values: Vec<Number> = (columns.iter())
-            .map(|column| Number(value(column, row)))
+        let mut values: Vec<Value> = (columns.iter())
+            .map(|column| number(value(column, row)))
             .collect();
         if !verdicts.is_empty() {
-            values.push(Number(verdict.and_then(|verdict| verdict.judged.ratio)));
+            values.push(number(verdict.and_then(|verdict| verdict.judged.ratio)));
         }
-        data.values.push(values);
+        figures.push(values);
         part.body += &line(
             report,
             row,
             &columns,
             (!verdicts.is_empty()).then_some(verdict),
         );
-        data.facts.push(facts(row));
+        all_facts.push(facts(row));
         let operation = operations.get(at).filter(|each| each.name == row.key.name);
-        data.histograms
-            .push(operation.and_then(|each| Histogram::of(each, bins)));
+        histograms.push(operation.and_then(|each| Histogram::of(each, bins)));
     }
     part.body += "</tbody></table></div>\n";
-    part.data(&data);
+    part.data(&json!({
+        "columns": keys, "values": figures, "facts": all_facts, "histograms": histograms,
+    }));
     (!all.is_empty()).then_some(part)
 }
 

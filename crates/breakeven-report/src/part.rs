@@ -5,8 +5,8 @@ use std::fmt::Write;
 use breakeven_judge::advise::{Advice, Overruled, items};
 use breakeven_judge::page::{Page, html};
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::json::script_safe;
 use crate::sections::{self, Section};
 
 /// Longest name in a table or a chart, characters.
@@ -102,4 +102,53 @@ pub(crate) fn advice(advice: &Advice) -> Option<Part> {
     let title = "Not advised, because a measurement overruled the rule of thumb";
     page.list(title, advice.overruled.iter().map(Overruled::item));
     words(sections::ADVICE, &page)
+}
+
+/// JSON that may stand inside a script element. The replaced characters occur in texts only.
+pub(crate) fn script_safe(json: &str) -> String {
+    let mut safe = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                let _ = write!(safe, "\\u{:04x}", u32::from(c));
+            }
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// A number as JSON: an integer if it is one, and `null` if it is none or not finite.
+pub(crate) fn number(value: impl Into<Option<f64>>) -> Value {
+    match value.into() {
+        // Beyond this, a double has no fraction digits.
+        Some(whole) if whole.fract() == 0.0 && whole.abs() < 9e15 => (whole as i64).into(),
+        value => value.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use proptest::prelude::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let numbers = [1.0, -0.0, 0.25, f64::NAN, 1e300].map(number);
+        let json = serde_json::to_string(&(numbers, number(None))).expect("numbers");
+        assert_eq!(json, "[[1,0,0.25,null,1e+300],null]");
+    }
+
+    proptest! {
+        #[test]
+        fn json_stays_the_same_and_cannot_end_its_script(text in "\\PC*|[<>&\u{2028}/a-z!-]*") {
+            let json = serde_json::to_string(&text).expect("a text");
+            let safe = script_safe(&json);
+            let is_left = safe.contains(['<', '>', '&', '\u{2028}', '\u{2029}']);
+            prop_assert!(!is_left);
+            let read: String = serde_json::from_str(&safe).expect("still JSON");
+            prop_assert_eq!(read, text);
+        }
+    }
 }

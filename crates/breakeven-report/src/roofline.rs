@@ -4,11 +4,11 @@
 use breakeven_judge::page::figures::plural;
 use breakeven_judge::page::shown;
 use breakeven_profile::unit;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::Report;
-use crate::json::Number;
 use crate::operations::{label, pairs};
+use crate::part::number;
 use crate::part::{MOST_NAME, Part};
 use crate::sections;
 
@@ -17,30 +17,6 @@ const MOST_DOTS: usize = 500;
 
 /// Most devices.
 const MOST_DEVICES: usize = 16;
-
-#[derive(Serialize)]
-struct Device {
-    /// Bandwidths, bytes/s, the fastest first, each with its memory.
-    roofs: Vec<Roof>,
-    /// Arithmetic peak, 1/s.
-    flops_per_s: Number,
-    dots: Vec<Dot>,
-}
-
-#[derive(Serialize)]
-struct Roof {
-    bytes_per_s: Number,
-    text: String,
-}
-
-#[derive(Serialize)]
-struct Dot {
-    name: String,
-    /// Floating-point operations per byte.
-    intensity: Number,
-    flops_per_s: Number,
-    text: String,
-}
 
 /// None without measured peaks, or operations whose bytes and flops are known.
 pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
@@ -58,7 +34,7 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
             .filter_map(|(rate, what)| Some((rate.filter(|rate| *rate > 0.0)?, what)))
             .collect();
         roofs.dedup_by(|a, b| a.0 == b.0);
-        let mut dots: Vec<(f64, Dot)> = pairs(report)
+        let mut dots: Vec<(f64, Value)> = pairs(report)
             .filter(|(row, _)| row.key.device == peak.device)
             .filter_map(|(row, operation)| {
                 let (flops, bytes) = (operation.flops?, operation.bytes?);
@@ -79,12 +55,8 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
                     unit::flops_per_s(achieved),
                     share(row.roofline.flops_share),
                 );
-                let dot = Dot {
-                    name,
-                    intensity: intensity.into(),
-                    flops_per_s: achieved.into(),
-                    text,
-                };
+                let (x, y) = (number(intensity), number(achieved));
+                let dot = json!({"name": name, "intensity": x, "flops_per_s": y, "text": text});
                 (intensity.is_finite() && intensity > 0.0).then_some((row.own_ns, dot))
             })
             .collect();
@@ -105,15 +77,16 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
             rates.collect::<Vec<_>>().join(", "),
         );
         part.chart("roofline", data.len(), &finding);
-        let roofs = roofs.into_iter().map(|(rate, what)| Roof {
-            bytes_per_s: rate.into(),
-            text: format!("{what} {}", unit::bytes_per_s(rate)),
+        let roofs = roofs.into_iter().map(|(rate, what)| {
+            let text = format!("{what} {}", unit::bytes_per_s(rate));
+            json!({"bytes_per_s": number(rate), "text": text})
         });
-        data.push(Device {
-            roofs: roofs.collect(),
-            flops_per_s: flops_per_s.into(),
-            dots: dots.into_iter().map(|(_, dot)| dot).collect(),
-        });
+        let dots = dots.into_iter().map(|(_, dot)| dot);
+        data.push(json!({
+            "roofs": roofs.collect::<Vec<_>>(),
+            "flops_per_s": number(flops_per_s),
+            "dots": dots.collect::<Vec<_>>(),
+        }));
     }
     part.data(&data);
     (!data.is_empty()).then_some(part)

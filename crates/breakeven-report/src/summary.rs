@@ -4,23 +4,16 @@ use breakeven_judge::page::figures::plural;
 use breakeven_judge::page::{Page, Text, Tone};
 use breakeven_judge::{Row, Standing};
 use breakeven_profile::unit;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::Report;
-use crate::json::Number;
 use crate::operations::label;
 use crate::part::Part;
+use crate::part::number;
 use crate::sections;
 
 /// Operations in the chart of shares.
 const MOST_BARS: usize = 12;
-
-#[derive(Serialize)]
-struct Bar {
-    name: String,
-    share: Number,
-    text: String,
-}
 
 pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
     let mut part = Part::new(sections::OVERVIEW);
@@ -28,24 +21,19 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
     part.page(&facts(report));
     let mut largest: Vec<&Row> = rows.iter().filter(|row| row.share_of_total > 0.0).collect();
     largest.sort_by(|a, b| b.share_of_total.total_cmp(&a.share_of_total));
-    let bars: Vec<Bar> = largest
+    let bars: Vec<Value> = largest
         .iter()
         .take(MOST_BARS)
-        .map(|row| Bar {
-            name: label(row),
-            share: row.share_of_total.into(),
-            text: format!(
-                "{}, {}",
-                unit::percent(row.share_of_total),
-                unit::time(row.own_ns)
-            ),
+        .map(|row| {
+            let share = number(row.share_of_total);
+            json!({"name": label(row), "share": share, "text": text(row)})
         })
         .collect();
-    if let Some(first) = bars.first() {
+    if let Some(first) = largest.first() {
         let finding = format!(
             "Where the time goes, by own time: {} takes {}{}",
-            first.name,
-            first.text,
+            label(first),
+            text(first),
             match largest.len().checked_sub(bars.len()) {
                 None | Some(0) => String::new(),
                 Some(more) => format!("; {more} operations take less than those drawn"),
@@ -55,6 +43,11 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
         part.data(&bars);
     }
     Some(part)
+}
+
+fn text(row: &Row) -> String {
+    let share = unit::percent(row.share_of_total);
+    format!("{share}, {}", unit::time(row.own_ns))
 }
 
 fn facts(report: &Report<'_>) -> Page {

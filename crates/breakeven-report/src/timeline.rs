@@ -8,7 +8,7 @@ use breakeven_judge::page::figures::plural;
 use breakeven_judge::page::shown;
 use breakeven_profile::profile::{Profile, Timeline};
 use breakeven_profile::unit;
-use serde::Serialize;
+use serde_json::json;
 
 use crate::part::{MOST_NAME, Part};
 use crate::sections;
@@ -19,38 +19,11 @@ const MOST_CALLS: usize = 20_000;
 /// Deepest call that is drawn.
 const MOST_DEPTH: usize = 64;
 
-#[derive(Serialize)]
-struct Data {
-    /// From the first call's beginning to the last one's end, ns.
-    length: u64,
-    names: Vec<String>,
-    tracks: Vec<Track>,
-    finding: String,
-}
-
-#[derive(Serialize)]
-struct Track {
-    name: String,
-    /// Number of rows.
-    rows: usize,
-    /// Row, index of the name, beginning and duration in ns, per call.
-    calls: Vec<(usize, usize, u64, u64)>,
-}
-
 /// None without recorded calls.
 pub(crate) fn part(profile: &Profile) -> Option<Part> {
     let mut part = Part::new(sections::TIMELINE);
     let timeline = profile.timeline.as_ref();
-    let data = data(
-        profile,
-        timeline.filter(|timeline| !timeline.events.is_empty())?,
-    );
-    part.chart("timeline", 0, &data.finding);
-    part.data(&data);
-    Some(part)
-}
-
-fn data(profile: &Profile, timeline: &Timeline) -> Data {
+    let timeline = timeline.filter(|timeline| !timeline.events.is_empty())?;
     let events = &timeline.events;
     let kept = kept(timeline);
     let begin = events.iter().map(|event| event.start_ns).min().unwrap_or(0);
@@ -60,7 +33,7 @@ fn data(profile: &Profile, timeline: &Timeline) -> Data {
     let length = ends.max().unwrap_or(begin) - begin;
     let mut names: Vec<String> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
-    let mut tracks = Vec::new();
+    let (mut tracks, mut shown_calls) = (Vec::new(), 0);
     for track in placed(timeline) {
         let calls = track.calls.iter().filter(|call| kept[call.event]);
         let calls: Vec<(usize, usize, u64, u64)> = calls
@@ -78,13 +51,10 @@ fn data(profile: &Profile, timeline: &Timeline) -> Data {
             continue;
         };
         let device = profile.device_label(&track.device);
-        tracks.push(Track {
-            name: shown(&format!("{} · {device}", track.name), MOST_NAME),
-            rows: deepest + 1,
-            calls,
-        });
+        shown_calls += calls.len();
+        let name = shown(&format!("{} · {device}", track.name), MOST_NAME);
+        tracks.push(json!({"name": name, "rows": deepest + 1, "calls": calls}));
     }
-    let shown_calls: usize = tracks.iter().map(|track| track.calls.len()).sum();
     let mut finding = format!(
         "{} calls of {} operations on {} over {}",
         unit::count(events.len() as f64),
@@ -100,12 +70,10 @@ fn data(profile: &Profile, timeline: &Timeline) -> Data {
         let dropped = unit::count(timeline.dropped as f64);
         finding += &format!("; {dropped} calls before them had no room in the recording");
     }
-    Data {
-        length: length.max(1),
-        names,
-        tracks,
-        finding,
-    }
+    part.chart("timeline", 0, &finding);
+    let length = length.max(1);
+    part.data(&json!({"length": length, "names": names, "tracks": tracks, "finding": finding}));
+    Some(part)
 }
 
 /// Selects the longest events.

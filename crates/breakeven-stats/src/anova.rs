@@ -11,9 +11,8 @@ use crate::distribution::f_upper_tail;
 /// of variances"). Groups without any spread have 0 where they differ and 1 where not.
 ///
 /// # Errors
-/// [`StatsError::TooFew`] without two groups or a group with two values, and for an empty
-/// one; [`StatsError::NotFinite`]; [`StatsError::Overflow`] for values so small that the
-/// squares of their differences are 0.
+/// [`StatsError`] without two groups or a group with two values, for an empty one, for a value
+/// that is not finite, and for values so small that the squares of their differences are 0.
 pub fn one_way_anova(groups: &[Vec<f64>]) -> Result<f64, StatsError> {
     let (mut all, mut within) = (Moments::new(), 0.0);
     for group in groups {
@@ -24,8 +23,7 @@ pub fn one_way_anova(groups: &[Vec<f64>]) -> Result<f64, StatsError> {
     }
     let (values, got) = (groups.iter().map(Vec::len).sum::<usize>(), groups.len());
     if got < 2 || values <= got {
-        let (what, needed) = ("values or groups", 2);
-        return Err(StatsError::TooFew { what, needed, got });
+        return Err(StatsError::too_few("values or groups", 2, got));
     }
     let whole = all.variance().unwrap_or(0.0) * (values - 1) as f64;
     let [of_groups, of_values] = [got - 1, values - got].map(|count| count as f64);

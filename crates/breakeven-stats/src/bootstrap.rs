@@ -37,9 +37,8 @@ pub struct BootstrapInterval {
 /// (Efron and Tibshirani 1993, "An introduction to the bootstrap", section 13.3).
 ///
 /// # Errors
-/// [`StatsError::TooFew`], [`StatsError::NotFinite`],
-/// [`StatsError::BadParameter`], and [`StatsError::Overflow`] where the statistic
-/// is not finite.
+/// [`StatsError`] below two values, for a value or a statistic that is not finite, and for options
+/// out of range.
 pub fn bootstrap(
     values: &[f64],
     statistic: impl Fn(&[f64]) -> f64,
@@ -53,7 +52,7 @@ pub fn bootstrap(
 /// at least 2 a side; each side is resampled by itself.
 ///
 /// # Errors
-/// Those of [`bootstrap()`], and [`StatsError::NotPositive`].
+/// Those of [`bootstrap()`], and for a value that is not positive.
 pub fn bootstrap_median_ratio(
     baseline: &[f64],
     current: &[f64],
@@ -77,11 +76,8 @@ fn interval(
 ) -> Result<BootstrapInterval, StatsError> {
     check_fraction("level", options.level)?;
     if !(100..=1_000_000).contains(&options.resamples) {
-        return Err(StatsError::BadParameter {
-            name: "resamples",
-            value: options.resamples as f64,
-            expected: "between 100 and 1 000 000",
-        });
+        let (value, expected) = (options.resamples as f64, "between 100 and 1 000 000");
+        return Err(StatsError::parameter("resamples", value, expected));
     }
     let checked = |samples: &mut [Vec<f64>]| finite("the statistic", statistic(samples));
     let mut scratch: Vec<Vec<f64>> = samples.iter().map(|s| s.to_vec()).collect();

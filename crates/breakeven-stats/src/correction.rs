@@ -8,7 +8,7 @@ use breakeven_profile::stats::StatsError;
 /// them at α (for independent or positively dependent tests).
 ///
 /// # Errors
-/// [`StatsError::NotProbability`].
+/// [`StatsError`] for a value that is no probability.
 pub fn benjamini_hochberg(p_values: &[f64]) -> Result<Vec<f64>, StatsError> {
     let order = ascending_order(p_values)?;
     let n = p_values.len() as f64;
@@ -25,11 +25,10 @@ pub fn benjamini_hochberg(p_values: &[f64]) -> Result<Vec<f64>, StatsError> {
 fn ascending_order(p_values: &[f64]) -> Result<Vec<usize>, StatsError> {
     let bad = |p: &f64| !(0.0..=1.0).contains(p);
     if let Some(index) = p_values.iter().position(bad) {
-        return Err(StatsError::NotProbability {
-            what: "p_values",
-            index,
-            value: p_values[index],
-        });
+        return Err(StatsError::new(format!(
+            "p_values[{index}] is {}, not a probability between 0 and 1",
+            p_values[index]
+        )));
     }
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|&i, &j| p_values[i].total_cmp(&p_values[j]));

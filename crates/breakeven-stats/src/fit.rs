@@ -33,31 +33,31 @@ pub struct Line {
 /// Conover (1980) for the intercept. Takes time and memory n²/2.
 ///
 /// # Errors
-/// [`StatsError::LengthMismatch`]; [`StatsError::TooFew`] below 3 points, as a
-/// line through two leaves nothing to judge it by; [`StatsError::TooMany`]
-/// above 2000; [`StatsError::NotFinite`]; [`StatsError::NoSpread`] where all x
-/// are equal; [`StatsError::Overflow`]; [`StatsError::BadParameter`] for
-/// `level`.
+/// [`StatsError`] below 3 points, as a line through two leaves nothing to judge it by, above
+/// 2000, if all x are equal, if x and y differ in length or are not finite, and for a `level`
+/// that is not between 0 and 1.
 pub fn theil_sen(x: &[f64], y: &[f64], level: f64) -> Result<Line, StatsError> {
     check_fraction("level", level)?;
     if x.len() != y.len() {
-        return Err(StatsError::LengthMismatch {
-            x: x.len(),
-            y: y.len(),
-        });
+        return Err(StatsError::new(format!(
+            "x has {} values and y has {}; give one y for each x",
+            x.len(),
+            y.len()
+        )));
     }
     if x.len() > MOST_POINTS {
-        return Err(StatsError::TooMany {
-            what: "x",
-            limit: MOST_POINTS,
-            got: x.len(),
-        });
+        return Err(StatsError::new(format!(
+            "x has {} values where at most {MOST_POINTS} are accepted; keep every k-th value, or a \
+             random sample",
+            x.len()
+        )));
     }
     check_finite("x", x, 3)?;
     check_finite("y", y, 3)?;
     let mut slopes = pairwise_slopes(x, y)?;
     let Some(slope) = median_in_place(&mut slopes) else {
-        return Err(StatsError::NoSpread { what: "x" });
+        let message = "all values of x are equal, so nothing follows from them; vary x";
+        return Err(StatsError::new(message));
     };
     slopes.sort_unstable_by(f64::total_cmp);
     let (low, high) = interval(slopes.len(), x, y, level);
@@ -73,7 +73,7 @@ pub fn theil_sen(x: &[f64], y: &[f64], level: f64) -> Result<Line, StatsError> {
 /// ln y over ln x. A slope of 1 is linear growth, 2 quadratic.
 ///
 /// # Errors
-/// Those of [`theil_sen`], and [`StatsError::NotPositive`].
+/// Those of [`theil_sen`], and for a value that is not positive.
 pub fn power_law(x: &[f64], y: &[f64], level: f64) -> Result<Line, StatsError> {
     check_positive("x", x, 3)?;
     check_positive("y", y, 3)?;

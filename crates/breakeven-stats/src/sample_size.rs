@@ -23,8 +23,8 @@ const MOST_RUNS: f64 = 1e9;
 ///
 /// # Errors
 ///
-/// [`StatsError::BadParameter`]; also for an effect so small relative to the noise that it would
-/// take more than 1e9 runs.
+/// [`StatsError`] for a parameter out of range, and for an effect so small relative to the noise
+/// that it would take more than 1e9 runs.
 pub fn runs_needed(
     cv_between_runs: f64,
     effect_ratio: f64,
@@ -33,13 +33,7 @@ pub fn runs_needed(
 ) -> Result<u64, StatsError> {
     check_fraction("alpha", alpha)?;
     check_fraction("power", power)?;
-    let bad = |name, value, expected| {
-        Err(StatsError::BadParameter {
-            name,
-            value,
-            expected,
-        })
-    };
+    let bad = |name, value, expected| Err(StatsError::parameter(name, value, expected));
     let effect = effect_ratio.ln().abs();
     if !effect.is_finite() || effect == 0.0 {
         let expected = "a positive ratio other than 1";

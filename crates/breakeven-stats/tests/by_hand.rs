@@ -35,7 +35,7 @@ mod anova {
 }
 
 mod bootstrap {
-    use breakeven_stats::{Bootstrap, StatsError, bootstrap, bootstrap_median_ratio};
+    use breakeven_stats::{Bootstrap, bootstrap, bootstrap_median_ratio};
 
     fn mean(values: &[f64]) -> f64 {
         values.iter().sum::<f64>() / values.len() as f64
@@ -79,7 +79,7 @@ mod bootstrap {
     fn refusals() {
         assert!(bootstrap(&[1.0], mean, &OPTIONS).is_err());
         let overflow = bootstrap(&[1.0, 2.0], |_| f64::NAN, &OPTIONS).unwrap_err();
-        assert!(matches!(overflow, StatsError::Overflow { .. }));
+        assert!(overflow.to_string().contains("comes out as NaN"));
         let few = Bootstrap {
             resamples: 10,
             ..OPTIONS
@@ -90,7 +90,7 @@ mod bootstrap {
 }
 
 mod correction {
-    use breakeven_stats::{StatsError, benjamini_hochberg};
+    use breakeven_stats::benjamini_hochberg;
 
     fn close(found: &[f64], expected: &[f64]) {
         assert_eq!(found.len(), expected.len());
@@ -112,7 +112,7 @@ mod correction {
         assert_eq!(benjamini_hochberg(&[0.2]), Ok(vec![0.2]));
         for bad in [-0.1, 1.1, f64::NAN] {
             let error = benjamini_hochberg(&[0.5, bad]).unwrap_err();
-            assert!(matches!(error, StatsError::NotProbability { index: 1, .. }));
+            assert!(error.to_string().starts_with("p_values[1] is "), "{error}");
         }
     }
 }
@@ -152,13 +152,13 @@ mod fit {
     fn refusals() {
         let refused = |x: &[f64], y: &[f64], kind: &str| {
             let error = theil_sen(x, y, 0.95).unwrap_err();
-            assert!(format!("{error:?}").starts_with(kind), "{error:?}");
+            assert!(error.to_string().contains(kind), "{error}");
         };
-        refused(&[2.0; 3], &[1.0, 2.0, 3.0], "NoSpread { what: \"x\"");
-        refused(&[1.0, 2.0], &[1.0, 2.0], "TooFew");
-        refused(&[1.0], &[], "LengthMismatch");
-        refused(&[0.0; 2001], &[0.0; 2001], "TooMany");
-        refused(&[0.0, 1e-300, 1.0], &[0.0, 1e100, 1.0], "Overflow");
+        refused(&[2.0; 3], &[1.0, 2.0, 3.0], "all values of x are equal");
+        refused(&[1.0, 2.0], &[1.0, 2.0], "measure more");
+        refused(&[1.0], &[], "one y for each x");
+        refused(&[0.0; 2001], &[0.0; 2001], "at most 2000");
+        refused(&[0.0, 1e-300, 1.0], &[0.0, 1e100, 1.0], "comes out as");
         assert!(power_law(&[0.0, 1.0, 2.0], &[1.0, 1.0, 1.0], 0.95).is_err());
     }
 }

@@ -72,7 +72,7 @@ fn shared_rejections(operations: usize, spread: f64) -> (f64, f64) {
             .collect();
         let p: Vec<f64> = log_ratio_tests(&pairs, 0.95)
             .iter()
-            .map(|test| test.unwrap().p_value)
+            .map(|test| test.as_ref().unwrap().p_value)
             .collect();
         single += p.iter().filter(|p| **p <= 0.05).count();
         family += usize::from(p.iter().any(|p| *p <= 0.05 / operations as f64));
@@ -120,7 +120,7 @@ fn noisy_minority(runs_a_side: usize) -> (f64, f64) {
             })
             .collect();
         let tests = log_ratio_tests(&pairs, 0.95);
-        let first = tests[0].unwrap();
+        let first = tests[0].as_ref().unwrap();
         // As Benjamini and Hochberg would have it where nothing else is significant.
         failed += usize::from(first.p_value <= 0.05 / 50.0 && first.ratio > 1.05);
         missed += usize::from(!(first.lower..=first.upper).contains(&1.0));

@@ -65,20 +65,14 @@ fn advise(args: &AdviseArgs, mut input: Input<'_>) -> Result<AdviceReport> {
     let mut profile = input.read(&args.file)?;
     for path in &args.evidence {
         let taken = profile.take_evidence(input.read(path)?);
-        taken.map_err(
-            |Difference {
-                 part,
-                 first,
-                 second,
-             }| {
-                let (its, here) = (path.display(), args.file.display());
-                anyhow::anyhow!(
-                    "{its}: its evidence is from another machine: the {part} is {second} there, \
-                 {first} \
+        taken.map_err(|found| {
+            let Difference { what, first, second, .. } = found;
+            let (its, here) = (path.display(), args.file.display());
+            anyhow::anyhow!(
+                "{its}: its evidence is from another machine: the {what} is {second} there, {first} \
                  in {here}"
-                )
-            },
-        )?;
+            )
+        })?;
     }
     input.check_options()?;
     let optimizer = ProfilerOptimizer::new(&profile);

@@ -262,7 +262,7 @@ fn between(history: &History, loaded: &Loaded, change: &Change) -> Result<Betwee
         // The revision is the commit, which is shown already.
         environment: (differences.into_iter())
             .filter(|each| each.part != breakeven_profile::profile::Part::Revision)
-            .map(|each| format!("{}: {} → {}", each.part, each.first, each.second))
+            .map(|each| format!("{}: {} → {}", each.what, each.first, each.second))
             .collect(),
     })
 }

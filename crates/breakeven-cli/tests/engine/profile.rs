@@ -78,7 +78,7 @@ fn the_suite_and_a_recorder_see_one_machine() {
     let suite = file::read_from(printed.as_bytes(), "<stdout>").unwrap();
     let recorder = breakeven_profile::get_profiler(true).snapshot();
     let mut differences = suite.environment.differences(&recorder.environment);
-    differences.retain(|found| found.part.is_of_machine());
+    differences.retain(|found| found.is_of_machine());
     assert_eq!(differences, []);
     let memory = [suite, recorder].map(|profile| {
         let cpu = profile.environment.cpu.unwrap();

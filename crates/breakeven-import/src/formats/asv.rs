@@ -16,7 +16,7 @@ use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::gather::{Gather, Gathered};
 use crate::json;
 use crate::machine;
@@ -24,7 +24,7 @@ use crate::name::{plain, with_details};
 use crate::note::Notes;
 use crate::source::Source;
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "asv",
     about: "asv: .asv/results/MACHINE/*.json",
     recognises: |source| source.has("commit_hash") && source.has("results"),
@@ -48,7 +48,7 @@ const SKIPPED: &str = "N";
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
     let units = units(&source);
-    let document: Document = json::read(source.rewritten(json_of_python)?)?;
+    let document: Document = json::read_changed(source, json_of_python)?;
     let mut gather = Gather::default();
     let mut started = f64::INFINITY;
     for (name, result) in &document.results {
@@ -108,16 +108,15 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     }
     let text = |key: &str| machine::text(&document.params, key);
     let logical = text("/num_cpu").and_then(|count| count.parse().ok());
-    let environment = Environment {
+    gather.about.environment = Environment {
         os: text("/os").and_then(machine::os),
         arch: text("/arch").and_then(machine::arch),
         cpu: machine::cpu(text("/cpu"), logical, None),
         revision: document.commit_hash,
         ..Environment::default()
     };
-    let mut profile = gather.profile(environment, notes)?;
-    profile.created = machine::utc_of_ms(started);
-    Ok(profile)
+    gather.about.created = machine::utc_of_ms(started);
+    gather.profile(notes)
 }
 
 /// Takes the samples of a benchmark, or its median.
@@ -179,9 +178,9 @@ fn units(source: &Source) -> BTreeMap<String, String> {
     all.into_iter().filter_map(unit).collect()
 }
 
-/// The JSON of a text of Python's `json`, of the same length: what NaN and infinities are there
-/// says whether a benchmark was skipped.
-fn json_of_python(mut text: Vec<u8>) -> Vec<u8> {
+/// Makes JSON of a text of Python's `json`, in place: what NaN and infinities are there says
+/// whether a benchmark was skipped.
+fn json_of_python(text: &mut [u8]) {
     const WORDS: [(&[u8], &[u8]); 3] = [
         (b"NaN", b"\"N\""),
         (b"-Infinity", b"null     "),
@@ -203,5 +202,4 @@ fn json_of_python(mut text: Vec<u8>) -> Vec<u8> {
         }
         at += 1;
     }
-    text
 }

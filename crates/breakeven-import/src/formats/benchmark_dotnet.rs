@@ -16,7 +16,7 @@ use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::gather::{Gather, Gathered};
 use crate::json::{self, Entries, Number};
 use crate::machine;
@@ -24,7 +24,7 @@ use crate::name::with_details;
 use crate::note::Notes;
 use crate::source::Source;
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "benchmarkdotnet",
     about: "BenchmarkDotNet: --exporters json, BenchmarkDotNet.Artifacts/results/*.json",
     recognises: |source| {
@@ -126,7 +126,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         benchmark.counters(operation);
     }
     let host = &document.host_environment_info;
-    let environment = Environment {
+    gather.about.environment = Environment {
         os: machine::text(host, "/OsVersion").and_then(machine::os),
         arch: machine::text(host, "/Architecture").and_then(machine::arch),
         cpu: machine::cpu(
@@ -137,10 +137,9 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         build_profile: machine::text(host, "/Configuration").map(|name| name.to_lowercase()),
         ..Environment::default()
     };
-    let mut profile = gather.profile(environment, notes)?;
     let version = machine::text(host, "/BenchmarkDotNetVersion");
-    profile.generator = version.map(|version| format!("BenchmarkDotNet {version}"));
-    Ok(profile)
+    gather.about.generator = version.map(|version| format!("BenchmarkDotNet {version}"));
+    gather.profile(notes)
 }
 
 /// The method with its parameters, and with its job where that is not the default:

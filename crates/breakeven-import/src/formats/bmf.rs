@@ -10,17 +10,17 @@
 use std::collections::BTreeMap;
 
 use breakeven_profile::file::FileError;
-use breakeven_profile::profile::{Environment, Profile};
+use breakeven_profile::profile::Profile;
 use serde_json::Value;
 
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::gather::Gather;
 use crate::json;
-use crate::note::{Note, Notes};
+use crate::note::Notes;
 use crate::source::Source;
 use crate::unit::Unit;
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "bmf",
     about: "Bencher Metric Format: `convert --to bmf`, `bencher run --format json`",
     recognises: |source| is_metric(source.text()).unwrap_or(false),
@@ -73,7 +73,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
                 notes.leave_out("value(s)", why, &format!("{name}, {measure}"));
                 continue;
             };
-            notes.add(Note::SummaryOnly { figure: "value" });
+            notes.summary_only("value");
             match measure.as_str() {
                 "latency" => operation.sample(0, value),
                 "throughput" if has_latency => drop(operation.counter(0, measure, "1/s", value)),
@@ -90,5 +90,5 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             }
         }
     }
-    gather.profile(Environment::default(), notes)
+    gather.profile(notes)
 }

@@ -11,17 +11,17 @@
 //! values are in ns.
 
 use breakeven_profile::file::{FileError, FileErrorKind};
-use breakeven_profile::profile::{Environment, Profile};
+use breakeven_profile::profile::Profile;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::gather::Gather;
-use crate::note::{Note, Notes};
+use crate::mended::behind;
+use crate::note::Notes;
 use crate::source::Source;
-use crate::walk::ENDS_EARLY;
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "catch2",
     about: "Catch2: --reporter xml --out FILE",
     recognises: |source| {
@@ -53,25 +53,21 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     let text = source.into_text()?;
     let mut reader = Reader::from_str(&text);
     let mut state = State::default();
-    let at = |position: u64, kind, message: String| {
+    let at = |position: u64, error: FileError| {
         let end = usize::try_from(position)
             .unwrap_or(usize::MAX)
             .min(text.len());
         let before = &text.as_bytes()[..end];
-        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-        let column = before
-            .iter()
-            .rev()
-            .take_while(|byte| **byte != b'\n')
-            .count();
-        FileError::new(kind, message).at_position(line, column)
+        let [line, column] = behind([1, 1], before);
+        error.at_position(line, column - 1)
     };
     let end = loop {
         let event = match reader.read_event() {
             Ok(event) => event,
             Err(error) => {
                 let message = format!("not valid XML: {error}");
-                break Some(at(reader.error_position(), FileErrorKind::Syntax, message));
+                let error = FileError::new(FileErrorKind::Syntax, message);
+                break Some(at(reader.error_position(), error));
             }
         };
         let taken = match &event {
@@ -86,13 +82,13 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
                 Ok(())
             }
             Event::Eof if state.open.is_empty() => break None,
-            Event::Eof => {
-                let end = reader.buffer_position();
-                break Some(at(end, FileErrorKind::Truncated, ENDS_EARLY.to_owned()));
-            }
+            Event::Eof => break Some(at(reader.buffer_position(), FileError::truncated())),
             _ => Ok(()),
         };
-        let wrong = |message| at(reader.buffer_position(), FileErrorKind::Value, message);
+        let wrong = |message: String| {
+            let error = FileError::new(FileErrorKind::Value, message);
+            at(reader.buffer_position(), error)
+        };
         if let Err(message) = taken {
             let why = "they are not as Catch2 writes them";
             notes.leave_out("element(s)", why, &wrong(message).to_string());
@@ -106,10 +102,10 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     if let Some(reason) = end {
         mended.stop(reason);
     }
-    notes.add(Note::SummaryOnly { figure: "mean" });
-    let mut profile = state.gather.profile(Environment::default(), notes)?;
-    profile.generator = state.version.map(|version| format!("Catch2 {version}"));
-    Ok(profile)
+    notes.summary_only("mean");
+    let version = state.version.map(|version| format!("Catch2 {version}"));
+    state.gather.about.generator = version;
+    state.gather.profile(notes)
 }
 
 impl State {

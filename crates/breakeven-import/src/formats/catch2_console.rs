@@ -9,17 +9,16 @@
 //! Source: the documentation of Catch2, "Authoring benchmarks", and its
 //! `catch_reporter_console.cpp`.
 
-use breakeven_profile::file::{FileError, FileErrorKind};
-use breakeven_profile::profile::{Environment, Profile};
+use breakeven_profile::file::FileError;
+use breakeven_profile::profile::Profile;
 
-use crate::console::{plain, time};
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::gather::Gather;
-use crate::note::{Note, Notes};
+use crate::note::Notes;
 use crate::source::Source;
-use crate::walk::ENDS_EARLY;
+use crate::unit::{plain, time};
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "catch2-console",
     about: "Catch2: what its benchmarks print",
     recognises: |source| source.lines().any(|line| head(&plain(line)).is_some()),
@@ -113,7 +112,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
                             Some(ns) => {
                                 let run = operation.run_of(process);
                                 operation.sample(run, ns);
-                                notes.add(Note::SummaryOnly { figure: "mean" });
+                                notes.summary_only("mean");
                             }
                             None => {
                                 let place = format!("{path}, line {number}");
@@ -128,10 +127,8 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         }
     }
     if !has_ended {
-        let error = FileError::new(FileErrorKind::Truncated, ENDS_EARLY);
-        mended.stop(error.at_position(text.lines().count(), 1));
+        mended.cut(&text);
     }
-    let mut profile = gather.profile(Environment::default(), notes)?;
-    profile.generator = version;
-    Ok(profile)
+    gather.about.generator = version;
+    gather.profile(notes)
 }

@@ -10,11 +10,11 @@ use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::Profile;
 
 use crate::folded::Folded;
-use crate::formats::{Importer, Options};
-use crate::note::{Notes, Skipped};
+use crate::formats::{Format, Options};
+use crate::note::Notes;
 use crate::source::Source;
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "collapsed",
     about: "collapsed stacks: perf with inferno or stackcollapse, py-spy record --format raw, \
             breakeven's export; give the unit of the counts",
@@ -55,7 +55,7 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
     let mut folded = Folded::default();
     let mut frames = Frames::default();
     let mut line = Vec::new();
-    let (mut bad, mut counted, mut counted_twice) = (Skipped::default(), 0_u64, 0_u64);
+    let (mut counted, mut counted_twice) = (0_u64, 0_u64);
     for number in 1_u64.. {
         line.clear();
         let read = (&mut reader).take(LONGEST).read_until(b'\n', &mut line);
@@ -75,7 +75,8 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
             rest.map_err(|reason| FileError::io("cannot be read", &reason).at_path(&path))?;
         }
         let Some((stack, count)) = path_and_count(text).filter(|_| !is_cut) else {
-            bad.add(|| format!("line {number}"));
+            let why = "they do not end in a space and a count, or are longer than 16 MiB";
+            notes.leave_out("line(s)", why, &format!("line {number}"));
             continue;
         };
         counted += 1;
@@ -92,8 +93,6 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
                     inferno-diff-folded); give the two files that it was made from";
         return Err(wrong(FileErrorKind::Value, message));
     }
-    let why = "they do not end in a space and a count, or are longer than 16 MiB";
-    notes.skipped(bad, "line(s)", why);
     folded.profile(&frames.names, notes)
 }
 

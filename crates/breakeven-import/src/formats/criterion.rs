@@ -15,16 +15,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use breakeven_profile::file::{FileError, FileErrorKind};
-use breakeven_profile::profile::{Environment, Profile};
+use breakeven_profile::profile::Profile;
 use serde::Deserialize;
 
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::gather::{Gather, Gathered};
 use crate::json::{self, Number};
 use crate::note::Notes;
 use crate::source::Source;
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "criterion",
     about: "criterion: the folder target/criterion, or a sample.json in it",
     recognises: |source| match source.is_folder() {
@@ -114,7 +114,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             false => estimate(source, operation, notes)?,
         }
     }
-    gather.profile(Environment::default(), notes)
+    gather.profile(notes)
 }
 
 /// Reads the results of one benchmark below the folder that is named.

@@ -10,18 +10,17 @@
 //!
 //! Source: the book of criterion.rs, "Command-Line Output", and its `src/report.rs`.
 
-use breakeven_profile::file::{FileError, FileErrorKind};
-use breakeven_profile::profile::{Environment, Profile};
+use breakeven_profile::file::FileError;
+use breakeven_profile::profile::Profile;
 
-use crate::console::{plain, scaled};
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::gather::Gather;
-use crate::note::{Note, Notes};
+use crate::note::Notes;
 use crate::source::Source;
 use crate::unit::Unit;
-use crate::walk::ENDS_EARLY;
+use crate::unit::{plain, scaled};
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "criterion-console",
     about: "criterion: `cargo bench > FILE`; its folder has the samples too",
     recognises: |source| {
@@ -66,7 +65,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
                 None => {
                     operation.is_timeless = true;
                     operation.figure(run, unit, unit, value);
-                    notes.add(Note::SummaryOnly { figure: "estimate" });
+                    notes.summary_only("estimate");
                 }
             }
             measured = Some((name.to_owned(), run));
@@ -94,10 +93,9 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     }
     let has_ended = text.ends_with('\n') && text.lines().last().is_none_or(str::is_empty);
     if running.is_some() || !has_ended {
-        let error = FileError::new(FileErrorKind::Truncated, ENDS_EARLY);
-        mended.stop(error.at_position(text.lines().count(), 1));
+        mended.cut(&text);
     }
-    gather.profile(Environment::default(), notes)
+    gather.profile(notes)
 }
 
 /// The name of a result, empty if the line above has it, and its estimate.

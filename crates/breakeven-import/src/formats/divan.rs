@@ -14,17 +14,16 @@
 
 use std::collections::HashMap;
 
-use breakeven_profile::file::{FileError, FileErrorKind};
-use breakeven_profile::profile::{Environment, Profile};
+use breakeven_profile::file::FileError;
+use breakeven_profile::profile::Profile;
 
-use crate::console::{plain, scaled, time};
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::gather::{Gather, Gathered};
 use crate::note::Notes;
 use crate::source::Source;
-use crate::walk::ENDS_EARLY;
+use crate::unit::{plain, scaled, time};
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "divan",
     about: "divan: `cargo bench > FILE`",
     recognises: |source| source.lines().any(|line| root(&plain(line)).is_some()),
@@ -102,11 +101,10 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         }
     }
     if is_open {
-        let error = FileError::new(FileErrorKind::Truncated, ENDS_EARLY);
-        mended.stop(error.at_position(text.lines().count(), 1));
+        mended.cut(&text);
     }
     notes.left_out(ignored, "benchmark(s)", "divan ignored them");
-    gather.profile(Environment::default(), notes)
+    gather.profile(notes)
 }
 
 /// The name at a table's head.

@@ -19,18 +19,18 @@
 use std::collections::{BTreeMap, HashMap};
 
 use breakeven_profile::file::FileError;
-use breakeven_profile::profile::{Environment, Profile};
+use breakeven_profile::profile::Profile;
 use serde::Deserialize;
 
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::gather::Gather;
 use crate::json::{self, Entries, Number};
 use crate::machine;
-use crate::note::{Entry, Note, Notes};
+use crate::note::{Entry, Notes};
 use crate::source::Source;
 use crate::unit::{Unit, value_and_unit};
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "github-action-benchmark",
     about: "github-action-benchmark: dev/bench/data.js, its external JSON file, or what a custom tool wrote for it",
     recognises: |source| {
@@ -90,10 +90,10 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             benches: json::read(source)?,
         };
         let profile = profile(&vec![("", &measured)], notes)?;
-        notes.add(Note::SummaryOnly { figure: "value" });
+        notes.summary_only("value");
         return Ok(profile);
     }
-    let document: Document = json::read(source.without(PREFIX))?;
+    let document: Document = json::read_changed(source, without_prefix)?;
     let mut newest: Group<'_> = Vec::new();
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut last_of: HashMap<&str, usize> = HashMap::new();
@@ -121,7 +121,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         }
     }
     let profile = profile(&newest, notes)?;
-    notes.add(Note::SummaryOnly { figure: "value" });
+    notes.summary_only("value");
     groups.sort_by(|one, other| date(one).total_cmp(&date(other)));
     let entries = groups.iter().filter_map(|group| {
         // What an earlier entry leaves out is no news of the profile.
@@ -194,28 +194,17 @@ fn profile(group: &Group<'_>, notes: &mut Notes) -> Result<Profile, FileError> {
         .filter_map(|(_, measured)| measured.commit.as_ref());
     let mut commits = commits.filter_map(|commit| commit.id.as_deref());
     let first = commits.next();
-    let environment = Environment {
-        // The newest entries of several suites need not be of one commit.
-        revision: first
-            .filter(|first| commits.all(|id| id == *first))
-            .map(str::to_owned),
-        ..Environment::default()
-    };
-    let mut profile = gather.profile(environment, notes)?;
-    profile.created = machine::utc_of_ms(date(group));
-    Ok(profile)
+    // The newest entries of several suites need not be of one commit.
+    let revision = first.filter(|first| commits.all(|id| id == *first));
+    gather.about.environment.revision = revision.map(str::to_owned);
+    gather.about.created = machine::utc_of_ms(date(group));
+    gather.profile(notes)
 }
 
-impl Source {
-    /// The JSON behind `NAME =`, which stays in place as white space.
-    fn without(self, name: &str) -> Self {
-        self.with_beginning(|head| {
-            let begins = head.trim_ascii_start().starts_with(name.as_bytes());
-            let end = head
-                .iter()
-                .position(|byte| *byte == b'{')
-                .filter(|_| begins);
-            head[..end.unwrap_or(0)].fill(b' ');
-        })
+/// Replaces what makes the JSON a script by white space.
+fn without_prefix(text: &mut [u8]) {
+    if text.trim_ascii_start().starts_with(PREFIX.as_bytes()) {
+        let begin = text.iter().position(|byte| *byte == b'{');
+        text[..begin.unwrap_or(0)].fill(b' ');
     }
 }

@@ -28,18 +28,17 @@ use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::gather::Gather;
 use crate::lenient;
 use crate::machine;
 use crate::mended::Mended;
 use crate::name::with_parameters;
-use crate::note::{Note, Notes};
+use crate::note::Notes;
 use crate::source::Source;
 use crate::unit::Unit;
-use crate::walk::ENDS_EARLY;
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "go",
     about: "`go test -bench . > FILE`, also with -json",
     recognises: |source| {
@@ -136,11 +135,9 @@ const KEYS: [&str; 5] = ["goos", "pkg", "goarch", "cpu", "commit"];
 #[derive(Default)]
 struct State<'t> {
     gather: Gather,
-    environment: Environment,
     /// Of the last result, and why it cannot be in a file with those before.
     measured: Environment,
     mixed: Option<FileError>,
-    interrupted: bool,
     /// A process began, by its `goos:` or `pkg:`, and has not ended.
     is_open: bool,
     package: String,
@@ -182,26 +179,20 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         state.end_package(None);
     }
     if let Some((name, _)) = &state.running {
-        state.interrupted = true;
+        state.gather.about.interrupted = true;
         state.gather.operation(&state.failed_name(name));
     }
     state.cut(notes);
     if state.is_open {
-        let error = FileError::new(FileErrorKind::Truncated, ENDS_EARLY);
-        mended.stop(error.at_position(text.lines().count(), 1));
+        mended.cut(&text);
     }
     if let Some(mixed) = state.mixed {
         return Err(mixed);
     }
     if state.repeated {
-        notes.add(Note::OneProcess {
-            option: "-count",
-            instead: "repeat the command, with >> FILE or a file each",
-        });
+        notes.one_process("-count", "repeat the command, with >> FILE or a file each");
     }
-    let mut profile = state.gather.profile(state.environment, notes)?;
-    profile.interrupted = state.interrupted;
-    Ok(profile)
+    state.gather.profile(notes)
 }
 
 impl State<'_> {
@@ -290,7 +281,7 @@ impl State<'_> {
         let (package, end) = end.unwrap_or_default();
         let reason = self.reason.take();
         let is_exit = |reason: &str| reason.starts_with("exit status ");
-        self.interrupted |= reason.as_deref().is_some_and(|reason| !is_exit(reason));
+        self.gather.about.interrupted |= reason.as_deref().is_some_and(|reason| !is_exit(reason));
         let reason = reason
             .as_deref()
             .or(Some(end).filter(|end| end.starts_with('[')));
@@ -371,13 +362,13 @@ impl State<'_> {
 
     /// Takes what the result of a line was measured with.
     fn measure(&mut self, number: usize) {
-        let before = std::mem::replace(&mut self.measured, self.environment.clone());
+        let before = std::mem::replace(&mut self.measured, self.gather.about.environment.clone());
         if let (Some(difference), None) = (before.differences(&self.measured).first(), &self.mixed)
         {
             let message = format!(
                 "its {} is {}, and that of the result before {}: a file is of one machine and one \
                  commit, so make a file of each",
-                difference.part, difference.second, difference.first
+                difference.what, difference.second, difference.first
             );
             self.mixed = Some(FileError::new(FileErrorKind::Value, message).at_position(number, 1));
         }
@@ -388,15 +379,18 @@ impl State<'_> {
             // The first line of a process. What is in no module has no package.
             "goos" => {
                 self.package.clear();
-                self.environment.os = machine::os(value);
+                self.gather.about.environment.os = machine::os(value);
             }
             "pkg" => value.clone_into(&mut self.package),
-            "goarch" => self.environment.arch = machine::arch(value),
-            "cpu" => self.environment.cpu = machine::cpu(Some(value.to_owned()), None, None),
+            "goarch" => self.gather.about.environment.arch = machine::arch(value),
+            "cpu" => {
+                self.gather.about.environment.cpu = machine::cpu(Some(value.to_owned()), None, None)
+            }
             // What says when it was measured is no part of what was.
             key if ["date", "time"].iter().any(|word| key.contains(word)) => {}
             key if key.contains("commit") => {
-                self.environment.revision = Some(value.to_owned()).filter(|id| !id.is_empty());
+                self.gather.about.environment.revision =
+                    Some(value.to_owned()).filter(|id| !id.is_empty());
             }
             key => {
                 self.keys.insert(key.to_owned());

@@ -15,19 +15,19 @@
 use std::collections::{BTreeMap, HashMap};
 
 use breakeven_profile::file::FileError;
-use breakeven_profile::profile::{Environment, Profile};
+use breakeven_profile::profile::Profile;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::gather::{Gather, Gathered};
 use crate::json::{self, Entries, Number};
 use crate::machine;
-use crate::note::{Note, Notes};
+use crate::note::Notes;
 use crate::source::Source;
 use crate::unit::Unit;
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "google-benchmark",
     about: "Google Benchmark: --benchmark_out=FILE --benchmark_out_format=json",
     recognises: |source| {
@@ -142,24 +142,19 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         row.counters(operation);
     }
     if repeated {
-        notes.add(Note::OneProcess {
-            option: "--benchmark_repetitions",
-            instead: "start the program several times and give every file",
-        });
+        let instead = "start the program several times and give every file";
+        notes.one_process("--benchmark_repetitions", instead);
     }
     if rows.is_empty() {
         summaries(&aggregates, &mut gather, notes);
     }
-    let environment = Environment {
-        cpu: machine::cpu(None, machine::count(&document.context, "/num_cpus"), None),
-        ..Environment::default()
-    };
-    let mut profile = gather.profile(environment, notes)?;
+    let cores = machine::count(&document.context, "/num_cpus");
+    gather.about.environment.cpu = machine::cpu(None, cores, None);
     let date = machine::text(&document.context, "/date");
-    profile.created = date.as_deref().and_then(machine::utc);
+    gather.about.created = date.as_deref().and_then(machine::utc);
     let version = machine::text(&document.context, "/library_version");
-    profile.generator = version.map(|version| format!("Google Benchmark {version}"));
-    Ok(profile)
+    gather.about.generator = version.map(|version| format!("Google Benchmark {version}"));
+    gather.profile(notes)
 }
 
 /// The rows, each with a mark of its benchmark: its family, and how often rows of the name

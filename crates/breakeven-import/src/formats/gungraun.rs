@@ -9,19 +9,17 @@
 //!
 //! Source: `schemas/summary.v6.schema.json` of iai-callgrind-runner, and version 7 of gungraun.
 
-use breakeven_profile::file::{FileError, FileErrorKind};
-use breakeven_profile::profile::{Environment, Profile};
+use breakeven_profile::file::FileError;
+use breakeven_profile::profile::Profile;
 use serde_json::Value;
-use serde_json::error::Category;
 
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::gather::Gather;
 use crate::machine;
 use crate::note::Notes;
 use crate::source::Source;
-use crate::walk::ENDS_EARLY;
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "gungraun",
     about: "gungraun, iai-callgrind: `cargo bench -- --output-format=json > FILE`, or a summary.json",
     recognises: |source| source.has("module_path") && source.has("function_name"),
@@ -46,12 +44,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         let summary = match summary {
             Ok(summary) => summary,
             Err(reason) => {
-                let error = FileError::json(&reason, "");
-                mended.stop(match reason.classify() {
-                    Category::Eof => FileError::new(FileErrorKind::Truncated, ENDS_EARLY)
-                        .at_position(reason.line(), reason.column()),
-                    _ => error,
-                });
+                mended.stop(FileError::json(&reason, ""));
                 break;
             }
         };
@@ -97,9 +90,8 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         let started = text("/started_at").as_deref().and_then(machine::utc);
         created = created.into_iter().chain(started).min();
     }
-    let mut profile = gather.profile(Environment::default(), notes)?;
-    profile.created = created;
-    Ok(profile)
+    gather.about.created = created;
+    gather.profile(notes)
 }
 
 /// What a tool counted in all threads and processes.

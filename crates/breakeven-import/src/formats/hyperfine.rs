@@ -8,18 +8,18 @@
 use std::collections::BTreeMap;
 
 use breakeven_profile::file::FileError;
-use breakeven_profile::profile::{Environment, Profile};
+use breakeven_profile::profile::{Operation, Profile};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::gather::Gather;
 use crate::json::{self, Entries, Number};
 use crate::name::with_parameters;
 use crate::note::Notes;
 use crate::source::Source;
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "hyperfine",
     about: "hyperfine --export-json FILE",
     recognises: |source| source.has("results[].command") || source.has_only("results"),
@@ -56,6 +56,10 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     for benchmark in document.results.noted(notes) {
         let name = with_parameters(&benchmark.command, " ", &benchmark.parameters);
         let operation = gather.entry(&name, "cpu", None);
+        // Each call is a process, whatever the version says of its end.
+        let code = |code: &Option<i64>| code.map_or_else(|| "signal".into(), Value::from);
+        let codes: Vec<Value> = benchmark.exit_codes.iter().map(code).collect();
+        operation.attribute(Operation::EXIT_CODES, codes);
         let failed: Vec<Option<i64>> = (benchmark.exit_codes.iter().copied())
             .filter(|code| *code != Some(0))
             .collect();
@@ -92,5 +96,5 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             operation.memory(0, bytes.0);
         }
     }
-    gather.profile(Environment::default(), notes)
+    gather.profile(notes)
 }

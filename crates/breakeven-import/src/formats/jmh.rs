@@ -14,11 +14,11 @@
 use std::collections::BTreeMap;
 
 use breakeven_profile::file::FileError;
-use breakeven_profile::profile::{Environment, Profile};
+use breakeven_profile::profile::Profile;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::gather::{Gather, Gathered};
 use crate::json::{self, Entries, Number};
 use crate::name::{with_details, with_parameters};
@@ -26,7 +26,7 @@ use crate::note::Notes;
 use crate::source::Source;
 use crate::unit::Unit;
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "jmh",
     about: "JMH: -rf json -rff FILE",
     recognises: |source| source.has("[].benchmark") && source.has("[].primaryMetric"),
@@ -94,9 +94,8 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     }
     let why = format!("of a histogram an even draw of {KEPT} is kept");
     notes.left_out(not_kept, "sample(s)", why);
-    let mut profile = gather.profile(Environment::default(), notes)?;
-    profile.generator = version.map(|version| format!("JMH {version}"));
-    Ok(profile)
+    gather.about.generator = version.map(|version| format!("JMH {version}"));
+    gather.profile(notes)
 }
 
 /// The benchmark with its parameters, its mode and its threads where they are several:

@@ -11,18 +11,17 @@
 //! Source: `library/test/src/formatters/pretty.rs` and `bench.rs` of Rust, and criterion's
 //! `src/report.rs`.
 
-use breakeven_profile::file::{FileError, FileErrorKind};
-use breakeven_profile::profile::{Environment, Profile};
+use breakeven_profile::file::FileError;
+use breakeven_profile::profile::Profile;
 
-use crate::console::plain;
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::gather::Gather;
 use crate::note::Notes;
 use crate::source::Source;
+use crate::unit::plain;
 use crate::unit::{Unit, value_and_unit};
-use crate::walk::ENDS_EARLY;
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "libtest",
     about: "`#[bench]` of Rust: `cargo bench > FILE`; criterion's `--output-format bencher`",
     recognises: |source| {
@@ -48,7 +47,8 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     let mut running: Option<String> = None;
     let mut shown: Option<String> = None;
     let (mut ignored, mut is_open) = (0, false);
-    for (number, line) in (1..).zip(text.lines()) {
+    let mut lines = (1..).zip(text.lines()).peekable();
+    while let Some((number, line)) = lines.next() {
         let line = plain(line);
         let is_count = |rest: &str| rest.ends_with(" tests") || rest.ends_with(" test");
         if let Some(path) = line.trim_start().strip_prefix("Running ") {
@@ -71,7 +71,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             (None, Some(name)) => (name.clone(), line.as_str()),
             (None, None) => {
                 if let Some(name) = shown.as_ref().filter(|_| line.contains("panicked at ")) {
-                    let message = text.lines().nth(number).unwrap_or_default();
+                    let message = lines.peek().map_or("", |(_, message)| message);
                     let operation = gather.entry(name, "cpu", Some(program.clone()));
                     operation.operation.failure = None;
                     operation.failed("error", &format!("{line} {message}"));
@@ -108,11 +108,10 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     // criterion prints no line at the end.
     let is_cut_line = !text.ends_with('\n');
     if is_open || running.is_some() || is_cut_line {
-        let error = FileError::new(FileErrorKind::Truncated, ENDS_EARLY);
-        mended.stop(error.at_position(text.lines().count(), 1));
+        mended.cut(&text);
     }
     notes.left_out(ignored, "test(s)", "libtest ignored them");
-    gather.profile(Environment::default(), notes)
+    gather.profile(notes)
 }
 
 /// The name of a test and what is behind it.

@@ -8,18 +8,18 @@ use std::io::{BufReader, Read as _};
 use std::path::{Component, Path};
 
 use breakeven_profile::file::{FileError, FileErrorKind};
-use breakeven_profile::profile::{Environment, Gpu, Profile};
+use breakeven_profile::profile::{Gpu, Profile};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::gather::{Gather, Gathered};
 use crate::json::{self, Entries};
 use crate::name::plain;
 use crate::note::Notes;
 use crate::source::Source;
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "nvbench",
     about: "an nvbench program with --json FILE, or with --jsonbin FILE for all samples",
     recognises: |source| source.has("benchmarks[].states"),
@@ -146,11 +146,8 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         memory_bytes: device.global_memory_size,
         ..Gpu::default()
     });
-    let environment = Environment {
-        gpus: gpus.collect(),
-        ..Environment::default()
-    };
-    gather.profile(environment, notes)
+    gather.about.environment.gpus = gpus.collect();
+    gather.profile(notes)
 }
 
 /// The benchmark's name with the values of its axes: `copy T=F32 Elements=1048576`.

@@ -10,14 +10,14 @@ use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::gather::Gather;
 use crate::json::{self, Entries, Number};
 use crate::machine;
 use crate::note::Notes;
 use crate::source::Source;
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "pyperf",
     about: "pyperf: `python bench.py -o FILE`, `pyperf timeit -o FILE`",
     recognises: |source| source.has("benchmarks[].runs"),
@@ -79,7 +79,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     }
     let platform = machine::text(&common, "/platform").unwrap_or_default();
     let words = || platform.split('-');
-    let environment = Environment {
+    gather.about.environment = Environment {
         os: words().next().and_then(machine::os),
         arch: words().find(|word| is_arch(word)).and_then(machine::arch),
         cpu: machine::cpu(
@@ -89,12 +89,11 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         ),
         ..Environment::default()
     };
-    let mut profile = gather.profile(environment, notes)?;
     let date = machine::text(&common, "/date");
-    profile.created = created.or_else(|| machine::utc(&date?));
+    gather.about.created = created.or_else(|| machine::utc(&date?));
     let version = machine::text(&common, "/perf_version");
-    profile.generator = version.map(|version| format!("pyperf {version}"));
-    Ok(profile)
+    gather.about.generator = version.map(|version| format!("pyperf {version}"));
+    gather.profile(notes)
 }
 
 /// Whether a word of Python's `platform.platform()` is the architecture.

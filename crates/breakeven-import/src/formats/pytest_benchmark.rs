@@ -13,14 +13,14 @@ use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::gather::Gather;
 use crate::json::{self, Entries, Number};
 use crate::machine;
 use crate::note::Notes;
 use crate::source::Source;
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "pytest-benchmark",
     about: "pytest --benchmark-json=FILE, or a file of --benchmark-autosave",
     recognises: |source| {
@@ -81,16 +81,15 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     // py-cpuinfo before version 6 has `brand`.
     let model = ["/cpu/brand_raw", "/cpu/brand"];
     let model = model.into_iter().find_map(|at| machine::text(machine, at));
-    let environment = Environment {
+    gather.about.environment = Environment {
         os: machine::text(machine, "/system").and_then(machine::os),
         arch: machine::text(machine, "/machine").and_then(machine::arch),
         cpu: machine::cpu(model, machine::count(machine, "/cpu/count"), None),
         revision: revision.map(|id| id + if is_dirty { "-dirty" } else { "" }),
         ..Environment::default()
     };
-    let mut profile = gather.profile(environment, notes)?;
-    profile.created = document.datetime.as_deref().and_then(machine::utc);
+    gather.about.created = document.datetime.as_deref().and_then(machine::utc);
     let version = document.version;
-    profile.generator = version.map(|version| format!("pytest-benchmark {version}"));
-    Ok(profile)
+    gather.about.generator = version.map(|version| format!("pytest-benchmark {version}"));
+    gather.profile(notes)
 }

@@ -6,19 +6,19 @@
 use std::collections::{HashMap, HashSet};
 
 use breakeven_profile::file::{FileError, FileErrorKind};
-use breakeven_profile::profile::{Environment, Profile};
+use breakeven_profile::profile::Profile;
 use serde::Deserialize;
 
 use crate::folded::Folded;
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::json::{self, Number};
 use crate::note::{Notes, Skipped};
-use crate::raw::Raw;
 use crate::source::Source;
 use crate::trace::{Trace, When};
+use crate::walk::Raw;
 use crate::walk::{Parts, Want};
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "speedscope",
     about: "speedscope's JSON: py-spy record --format speedscope, breakeven's export",
     recognises: |source| source.has("profiles[].type") || source.has("shared.frames"),
@@ -351,7 +351,7 @@ impl Read {
             };
             self.trace.operations.get_mut(operation).rename(&name);
         }
-        self.trace.profile(Environment::default(), notes)
+        self.trace.profile(notes)
     }
 }
 

@@ -7,13 +7,13 @@
 
 use std::collections::HashMap;
 use std::io::BufRead;
+use std::str::FromStr;
 
 use breakeven_profile::file::{FileError, FileErrorKind, in_words};
-use breakeven_profile::profile::{Environment, Profile};
+use breakeven_profile::profile::Profile;
 use serde_json::{Map, Value};
 
-use crate::columns::Columns;
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::gather::Gather;
 use crate::lenient;
 use crate::mended::Mended;
@@ -22,12 +22,87 @@ use crate::note::Notes;
 use crate::source::Source;
 use crate::unit::{Unit, value_and_unit};
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "table",
     about: "any CSV file or JSON lines; name the columns: name=…,time=…,unit=…,run=…",
     recognises: |_| false,
     read,
 };
+
+/// Which columns of a CSV file, or keys of JSON lines, hold what. As a text:
+/// `name=benchmark,time=mean,unit=ms,run=round`.
+///
+/// ```
+/// use breakeven_import::Columns;
+///
+/// let columns: Columns = "name=case, time=wall, unit=ms".parse()?;
+/// assert_eq!(columns.time, "wall");
+/// assert_eq!(columns.run, None);
+/// # Ok::<(), breakeven_import::ColumnsError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Columns {
+    /// The column of the operation's name.
+    pub name: String,
+    /// The column of the times, or of a rate if the unit is one, as in `ops/s`.
+    pub time: String,
+    /// A unit, as in `ms`, or the column of the units. Without one every time carries its
+    /// own, as in `1.5 ms`.
+    pub unit: Option<String>,
+    /// The column that marks runs (processes) by any text. Without one a file is one
+    /// run.
+    pub run: Option<String>,
+    /// The column of the devices; `cpu` without one.
+    pub device: Option<String>,
+    /// The column of the sizes, elements in one call's input.
+    pub size: Option<String>,
+}
+
+/// Why a text names no columns, in one line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ColumnsError(String);
+
+/// The words, those that must be there first.
+const WORDS: [&str; 6] = ["name", "time", "unit", "run", "device", "size"];
+
+impl FromStr for Columns {
+    type Err = ColumnsError;
+
+    fn from_str(text: &str) -> Result<Self, ColumnsError> {
+        let mut named: [Option<String>; 6] = Default::default();
+        for part in text.split(',').map(str::trim) {
+            let form = || ColumnsError(format!("\"{part}\" is not of the form time=COLUMN"));
+            let (word, column) = part.split_once('=').ok_or_else(form)?;
+            let (word, column) = (word.trim(), column.trim());
+            let at = WORDS.iter().position(|known| *known == word);
+            let at = at.ok_or_else(|| {
+                ColumnsError(format!(
+                    "\"{word}\" is not known; there are name, time, unit, run, device and size"
+                ))
+            })?;
+            if column.is_empty() {
+                return Err(form());
+            }
+            if named[at].replace(column.to_owned()).is_some() {
+                return Err(ColumnsError(format!("{word}= occurs twice; keep one")));
+            }
+        }
+        let [name, time, unit, run, device, size] = named;
+        let missing = |word: &str| {
+            let example = "name its column, as in name=benchmark,time=mean,unit=ms";
+            ColumnsError(format!("{word}= is missing; {example}"))
+        };
+        Ok(Self {
+            name: name.ok_or_else(|| missing("name"))?,
+            time: time.ok_or_else(|| missing("time"))?,
+            unit,
+            run,
+            device,
+            size,
+        })
+    }
+}
 
 fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
     let Some(columns) = &options.columns else {
@@ -46,7 +121,7 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
         true => table.read_json(source, notes)?,
         false => table.read_csv(source, notes)?,
     }
-    let profile = table.gather.profile(Environment::default(), notes);
+    let profile = table.gather.profile(notes);
     // What is wrong in all rows is wrong in the first.
     let profile = profile.map_err(|error| table.wrong.unwrap_or(error))?;
     Ok(Profile {
@@ -270,7 +345,7 @@ fn no_column(column: &str, there: &[&str]) -> FileError {
     FileError::new(FileErrorKind::Value, message)
 }
 
-fn unreadable(error: &csv::Error) -> FileError {
+pub(crate) fn unreadable(error: &csv::Error) -> FileError {
     let line = error.position().map(csv::Position::line);
     let message = match error.kind() {
         csv::ErrorKind::UnequalLengths {
@@ -286,5 +361,36 @@ fn unreadable(error: &csv::Error) -> FileError {
     match line.and_then(|line| usize::try_from(line).ok()) {
         Some(line) => error.at_position(line, 1),
         None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_names_no_columns() {
+        let error = |text: &str| Columns::from_str(text).expect_err(text).to_string();
+        assert_eq!(error(""), "\"\" is not of the form time=COLUMN");
+        assert_eq!(
+            error("name=a,time"),
+            "\"time\" is not of the form time=COLUMN"
+        );
+        assert_eq!(
+            error("name=a,time="),
+            "\"time=\" is not of the form time=COLUMN"
+        );
+        assert_eq!(
+            error("name=a,tine=b"),
+            "\"tine\" is not known; there are name, time, unit, run, device and size"
+        );
+        assert_eq!(
+            error("name=a,time=b,name=c"),
+            "name= occurs twice; keep one"
+        );
+        assert_eq!(
+            error("name=a,unit=ms"),
+            "time= is missing; name its column, as in name=benchmark,time=mean,unit=ms"
+        );
     }
 }

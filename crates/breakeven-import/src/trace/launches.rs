@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use breakeven_profile::profile::Launches;
 use breakeven_profile::stats::median;
 
-use crate::kept::Kept;
+use crate::gather::Kept;
 
 /// Calls and kernels that wait for the other side. In a trace they are near each other, or
 /// all calls come before all kernels.

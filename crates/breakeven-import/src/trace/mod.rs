@@ -2,17 +2,16 @@
 //! events, and what the devices did. In memory that does not grow with the trace.
 
 use std::collections::HashMap;
+use std::mem;
 
 use breakeven_profile::file::FileError;
-use breakeven_profile::profile::{Environment, Profile, Timeline, TimelineEvent};
+use breakeven_profile::profile::{Profile, Timeline, TimelineEvent};
 
 use crate::gather::{Gather, LaunchFacts, MOST_NS, Own};
 use crate::note::Notes;
 
 mod launches;
 mod nesting;
-mod recent;
-mod spans;
 mod work;
 
 pub(crate) use launches::Correlation;
@@ -20,7 +19,6 @@ pub(crate) use work::{FILL, Work};
 
 use launches::Related;
 use nesting::Nesting;
-use recent::{Newest, Recent};
 use work::DeviceWork;
 
 /// Threads and streams that are kept apart.
@@ -193,7 +191,7 @@ impl Trace {
             self.other_devices += 1;
             return;
         }
-        let known = self.work.entry(device).or_insert_with(DeviceWork::new);
+        let known = self.work.entry(device).or_default();
         known.add(work, stream, when.start, when.end());
         if let (Some(id), Work::Compute | Work::Communication) = (activity.id, work) {
             (self.related).kernel(id, device, when.start, when.duration);
@@ -218,12 +216,9 @@ impl Trace {
     }
 
     /// The profile of all that was added.
-    pub(crate) fn profile(
-        self,
-        environment: Environment,
-        notes: &mut Notes,
-    ) -> Result<Profile, FileError> {
+    pub(crate) fn profile(self, notes: &mut Notes) -> Result<Profile, FileError> {
         let mut operations = self.operations;
+        let about = mem::take(&mut operations.about);
         let name = |operation| &*operations.get(operation).operation.name;
         let (own, stacks) = self.nesting.finish(name, notes);
         for (operation, own) in own {
@@ -273,7 +268,7 @@ impl Trace {
             notes.lacks("kernel", why);
         } else if activity.is_empty() && !kinds.is_empty() {
             let why = format!("of the GPU the trace has {kinds} alone; trace its kernels too");
-            notes.lacks("kernel", why);
+            notes.lacks("kernel", &why);
         }
         notes.left_out(
             self.other_devices,
@@ -286,12 +281,86 @@ impl Trace {
             return Err(notes.nothing(message));
         }
         Ok(Profile {
-            environment,
             operations,
             stacks,
             timeline,
             activity,
-            ..Profile::default()
+            ..about
         })
+    }
+}
+
+/// The most events of a timeline.
+const MOST: usize = 1 << 16;
+
+/// An event of the timeline, in numbers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Recent {
+    pub(super) start: i64,
+    pub(super) duration: u64,
+    pub(super) operation: u32,
+    pub(super) track: u32,
+}
+
+/// Those that began last.
+#[derive(Debug, Default)]
+pub(super) struct Newest {
+    events: Vec<Recent>,
+    floor: Option<i64>,
+    dropped: u64,
+}
+
+impl Newest {
+    pub(super) fn push(&mut self, event: Recent) {
+        if self.floor.is_some_and(|floor| event.start < floor) {
+            self.dropped += 1;
+            return;
+        }
+        self.events.push(event);
+        if self.events.len() >= 2 * MOST {
+            self.drop_older();
+        }
+    }
+
+    /// Keeps as many as a timeline has.
+    fn drop_older(&mut self) {
+        let older = self.events.len().saturating_sub(MOST);
+        if older > 0 {
+            (self.events).select_nth_unstable_by_key(older, |event| event.start);
+            self.floor = Some(self.events[older].start);
+            self.events.drain(..older);
+            self.dropped += older as u64;
+        }
+    }
+
+    /// The events in the order of time, and how many there was no room for.
+    pub(super) fn into_events(mut self) -> (Vec<Recent>, u64) {
+        self.drop_older();
+        self.events.sort_by_key(|event| (event.start, event.track));
+        (self.events, self.dropped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_that_began_last_stay() {
+        let mut newest = Newest::default();
+        let count = 3 * MOST as i64;
+        // Every start once, in a scrambled order: 7919 is prime.
+        for n in 0..count {
+            newest.push(Recent {
+                start: (n * 7_919) % count,
+                duration: 1,
+                operation: 0,
+                track: 0,
+            });
+        }
+        let (events, dropped) = newest.into_events();
+        assert_eq!(dropped, 2 * MOST as u64);
+        let starts = events.iter().map(|event| event.start);
+        assert!(starts.eq(2 * MOST as i64..count));
     }
 }

@@ -546,9 +546,8 @@ fn mixed(side: Side, profiles: &[Profile]) -> Vec<Warning> {
     };
     for other in others {
         for found in first.environment.differences(&other.environment) {
-            let part = found.part.to_string();
-            if !parts.contains(&part) {
-                parts.push(part);
+            if !parts.contains(&found.what) {
+                parts.push(found.what);
             }
         }
     }
@@ -559,18 +558,17 @@ fn mixed(side: Side, profiles: &[Profile]) -> Vec<Warning> {
 fn of_difference(difference: Difference, used: &HashSet<&str>) -> Option<Warning> {
     let Difference {
         part,
+        what,
         first: baseline,
         second: current,
     } = difference;
     Some(match &part {
         // A comparison of revisions is the normal case; the clock is checked below.
-        Part::Revision | Part::ClockSource => return None,
-        Part::GpuName(device) | Part::GpuDriver(device) if !used.contains(device.as_str()) => {
-            return None;
-        }
-        Part::BuildProfile => Warning::OtherBuild { baseline, current },
+        Part::Revision | Part::Clock => return None,
+        Part::Gpu(device) if !used.contains(device.as_str()) => return None,
+        Part::Build => Warning::OtherBuild { baseline, current },
         _ => Warning::OtherMachine {
-            what: part.to_string(),
+            what,
             baseline,
             current,
         },

@@ -68,27 +68,30 @@ impl FileError {
         Self::new(kind, format!("{action}: {reason}"))
     }
 
+    /// The file ends before its writer's end of it.
+    pub fn truncated() -> Self {
+        let message = "the file ends early; its writer was stopped or the copy is incomplete: copy \
+                       or measure again";
+        Self::new(FileErrorKind::Truncated, message)
+    }
+
     /// An error of the JSON parser, with its line and its place in the document, which is empty for
     /// the document itself.
     pub fn json(error: &serde_json::Error, place: &str) -> Self {
-        let (kind, message) = match error.classify() {
-            Category::Eof => (
-                FileErrorKind::Truncated,
-                "the file ends early; its writer was stopped or the copy is incomplete: copy or \
-                 measure again"
-                    .to_owned(),
-            ),
-            Category::Syntax => (
-                FileErrorKind::Syntax,
-                format!("not valid JSON: {}", syntax(bare(&error.to_string()))),
-            ),
-            Category::Io => (
+        let text = error.to_string();
+        let told = match error.classify() {
+            Category::Eof => Self::truncated(),
+            Category::Syntax => {
+                let message = format!("not valid JSON: {}", syntax(bare(&text)));
+                Self::new(FileErrorKind::Syntax, message)
+            }
+            Category::Io => Self::new(
                 FileErrorKind::Io,
-                format!("cannot be read: {}", bare(&error.to_string())),
+                format!("cannot be read: {}", bare(&text)),
             ),
-            Category::Data => (FileErrorKind::Value, in_words(&error.to_string())),
+            Category::Data => Self::new(FileErrorKind::Value, in_words(&text)),
         };
-        let told = Self::new(kind, message).at_position(error.line(), error.column());
+        let told = told.at_position(error.line(), error.column());
         match place.trim_start_matches('.') {
             "" => told,
             place => told.at_place(place),

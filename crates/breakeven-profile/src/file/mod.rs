@@ -19,18 +19,15 @@
 //! ```
 
 mod error;
-mod layout;
 mod read;
 mod strict;
-mod target;
 pub(crate) mod times;
 mod validate;
 mod write;
 
 pub use error::{FileError, FileErrorKind, in_words};
 pub use read::{read, read_from};
-pub use target::{TEMPORARY_PREFIX, check_writable};
-pub use write::{replace, write, write_to, write_with};
+pub use write::{TEMPORARY_PREFIX, check_writable, replace, write, write_to, write_with};
 
 /// Value of the field `format` in every profile file.
 pub const FORMAT: &str = "breakeven-profile";

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::both;
 use crate::file::times;
 
 /// A device's time over a trace. Times are lengths of unions of intervals: two simultaneous kernels
@@ -131,10 +132,9 @@ impl Activity {
         ] {
             *sum = sum.saturating_add(more);
         }
-        self.launches = match (self.launches.take(), other.launches) {
-            (Some(first), Some(second)) => Some(first.and(&second)),
-            (first, second) => first.or(second),
-        };
+        self.launches = both(self.launches.take(), other.launches, |first, second| {
+            first.and(&second)
+        });
         for copies in other.copies {
             match (self.copies.iter_mut()).find(|known| known.direction == copies.direction) {
                 Some(known) => {

@@ -125,3 +125,130 @@ impl Environment {
         *self == Self::default()
     }
 }
+
+/// What a property of an environment belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Part {
+    /// The machine but for its GPUs.
+    Machine,
+    /// The GPU behind an id.
+    Gpu(String),
+    /// The source of the clock.
+    Clock,
+    /// `release` or `debug`.
+    Build,
+    /// Version-control revision of the measured program.
+    Revision,
+}
+
+/// One property in which two environments differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub struct Difference {
+    /// What the property belongs to.
+    pub part: Part,
+    /// The property, as in `driver of cuda:0`.
+    pub what: String,
+    /// Its value in the first environment.
+    pub first: String,
+    /// Its value in the second.
+    pub second: String,
+}
+
+impl Difference {
+    /// True for properties of the machine, whatever program ran.
+    pub fn is_of_machine(&self) -> bool {
+        matches!(self.part, Part::Machine | Part::Gpu(_))
+    }
+}
+
+impl Environment {
+    /// The properties of the machine and the build that are known in both and differ. Of the clock
+    /// only the source counts: its cost and steps are measured anew at every start.
+    pub fn differences(&self, other: &Self) -> Vec<Difference> {
+        let others = other.properties();
+        let differ = |(part, what, first): (Part, String, String)| {
+            let (.., second) = others.iter().find(|(_, known, _)| *known == what)?;
+            let second = Some(second.clone()).filter(|second| *second != first)?;
+            Some(Difference {
+                part,
+                what,
+                first,
+                second,
+            })
+        };
+        self.properties().into_iter().filter_map(differ).collect()
+    }
+
+    /// The known properties: what each belongs to, its name and its value.
+    fn properties(&self) -> Vec<(Part, String, String)> {
+        let cpu = self.cpu.clone().unwrap_or_default();
+        let cores = cpu.logical_cores.map(|cores| cores.to_string());
+        let usable = cpu.usable_cores.map(|cores| cores.to_string());
+        let machine = [
+            ("operating system", self.os.clone()),
+            ("architecture", self.arch.clone()),
+            ("processor", cpu.model),
+            ("cores", cores),
+            ("usable cores", usable),
+        ];
+        let machine = machine.map(|(what, value)| (Part::Machine, what.to_owned(), value));
+        let gpus = self.gpus.iter().flat_map(|gpu| {
+            let part = || Part::Gpu(gpu.id.clone());
+            [
+                (part(), format!("GPU behind {}", gpu.id), gpu.name.clone()),
+                (part(), format!("driver of {}", gpu.id), gpu.driver.clone()),
+            ]
+        });
+        let source = self.clock.as_ref().map(|clock| clock.source.clone());
+        let build = [
+            (Part::Clock, "clock".to_owned(), source),
+            (
+                Part::Build,
+                "build profile".to_owned(),
+                self.build_profile.clone(),
+            ),
+            (Part::Revision, "revision".to_owned(), self.revision.clone()),
+        ];
+        let all = machine.into_iter().chain(gpus).chain(build);
+        all.filter_map(|(part, what, value)| Some((part, what, value?)))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use super::super::{Cpu, Gpu};
+
+    fn environment(model: Option<&str>, driver: &str) -> Environment {
+        Environment {
+            cpu: model.map(|model| Cpu {
+                model: Some(model.to_owned()),
+                ..Cpu::default()
+            }),
+            gpus: vec![Gpu {
+                id: "cuda:0".to_owned(),
+                driver: Some(driver.to_owned()),
+                ..Gpu::default()
+            }],
+            ..Environment::default()
+        }
+    }
+
+    #[test]
+    fn only_what_both_know_can_differ() {
+        let old = environment(Some("A"), "1");
+        assert_eq!(old.differences(&old), []);
+        assert_eq!(old.differences(&environment(None, "1")), []);
+        assert_eq!(old.differences(&Environment::default()), []);
+        let parts: Vec<String> = old
+            .differences(&environment(Some("B"), "2"))
+            .iter()
+            .map(|found| format!("{}: {} {}", found.what, found.first, found.second))
+            .collect();
+        assert_eq!(parts, ["processor: A B", "driver of cuda:0: 1 2"]);
+    }
+}

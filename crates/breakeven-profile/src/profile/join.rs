@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{
     Activity, BreakEven, Clock, Difference, Environment, Evidence, Gpu, Operation, OperationKey,
-    Profile, RecorderCost, Stack,
+    Profile, RecorderCost, Stack, both,
 };
 
 /// Why profiles cannot be joined.
@@ -18,7 +18,7 @@ pub enum JoinError {
     #[error(
         "profile {number} differs from the first in its {}: {}, not {}; join \
          only profiles of one machine and one build",
-        difference.part, difference.second, difference.first
+        difference.what, difference.second, difference.first
     )]
     OtherEnvironment {
         /// Which profile, counted from 1.
@@ -84,10 +84,7 @@ impl Profile {
             joined.interrupted |= profile.interrupted;
             joined.benchmark |= profile.benchmark;
             // RFC 3339 in UTC sorts as text.
-            joined.created = match (joined.created.take(), profile.created) {
-                (Some(first), Some(second)) => Some(first.min(second)),
-                (first, second) => first.or(second),
-            };
+            joined.created = both(joined.created.take(), profile.created, Ord::min);
             joined.generator = joined.generator.take().or(profile.generator);
             joined.evidence.fill_from(profile.evidence);
             joined.add_stacks(profile.stacks);
@@ -107,8 +104,7 @@ impl Profile {
     /// different programs and builds may share evidence.
     pub fn take_evidence(&mut self, other: Self) -> Result<(), Difference> {
         let differences = self.environment.differences(&other.environment);
-        let of_machine = |difference: &Difference| difference.part.is_of_machine();
-        if let Some(difference) = differences.into_iter().find(of_machine) {
+        if let Some(difference) = differences.into_iter().find(Difference::is_of_machine) {
             return Err(difference);
         }
         self.environment.add_gpus(other.environment.gpus);
@@ -189,22 +185,16 @@ impl Operation {
         self.memory_bytes = self.memory_bytes.max(other.memory_bytes);
         let calls = [self.calls() as f64, other.calls() as f64];
         self.workload = self.workload.take().or(other.workload);
-        let mean = |one: Option<u64>, more: Option<u64>| match (one, more) {
-            (Some(one), Some(more)) if one != more => Some(mean([one, more], calls)),
-            (one, more) => one.or(more),
-        };
+        let mean = |one, more| both(one, more, |one, more| mean([one, more], calls));
         self.items = mean(self.items, other.items);
         self.bytes = mean(self.bytes, other.bytes);
         self.flops = mean(self.flops, other.flops);
         self.gpu_use = self.gpu_use.or(other.gpu_use);
         self.failure = self.failure.take().or(other.failure);
-        self.executions = match (self.executions.take(), other.executions) {
-            (Some(mut all), Some(more)) => {
-                all.append(more);
-                Some(all)
-            }
-            (all, more) => all.or(more),
-        };
+        self.executions = both(self.executions.take(), other.executions, |mut all, more| {
+            all.append(more);
+            all
+        });
         self.within_execution |= other.within_execution;
         for (name, value) in other.attributes {
             self.attributes.entry(name).or_insert(value);
@@ -247,6 +237,9 @@ impl Operation {
 
 /// The mean of two figures, weighted by their numbers of calls.
 fn mean(figures: [u64; 2], calls: [f64; 2]) -> u64 {
+    if figures[0] == figures[1] {
+        return figures[0];
+    }
     let all = (calls[0] + calls[1]).max(1.0);
     let mean = figures[0] as f64 * (calls[0] / all) + figures[1] as f64 * (calls[1] / all);
     #[expect(
@@ -264,21 +257,17 @@ impl Environment {
         self.arch = self.arch.take().or(other.arch);
         self.cpu = self.cpu.take().or(other.cpu);
         self.add_gpus(other.gpus);
-        self.clock = match (self.clock.take(), other.clock) {
-            (Some(first), Some(second)) => Some(Clock {
-                read_ns: first.read_ns.max(second.read_ns),
-                resolution_ns: first.resolution_ns.max(second.resolution_ns),
-                ..first
-            }),
-            (first, second) => first.or(second),
-        };
-        self.recorder = match (self.recorder, other.recorder) {
-            (Some(first), Some(second)) => Some(RecorderCost {
+        self.clock = both(self.clock.take(), other.clock, |first, second| Clock {
+            read_ns: first.read_ns.max(second.read_ns),
+            resolution_ns: first.resolution_ns.max(second.resolution_ns),
+            ..first
+        });
+        self.recorder = both(self.recorder, other.recorder, |first, second| {
+            RecorderCost {
                 guard_ns: first.guard_ns.max(second.guard_ns),
                 inside_ns: first.inside_ns.max(second.inside_ns),
-            }),
-            (first, second) => first.or(second),
-        };
+            }
+        });
         self.revision = self.revision.take().or(other.revision);
         self.build_profile = self.build_profile.take().or(other.build_profile);
         // Containers on one machine have different host names.

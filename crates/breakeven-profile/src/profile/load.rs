@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::both;
 use crate::file::times;
-
-use super::Level;
 
 /// The machine's load over one recording. A joined profile has one per run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -113,22 +112,17 @@ impl LoadSample {
     /// Merges the sample that follows.
     pub fn merge(&mut self, next: &Self) {
         let (one, more) = (self.readings, next.readings);
-        let both = |known: &mut Option<Level>, other: Option<Level>| {
-            *known = match (*known, other) {
-                (Some(known), Some(other)) => Some(known.and(one, other, more)),
-                (known, other) => known.or(other),
-            };
-        };
-        both(&mut self.used, next.used);
-        both(&mut self.other_used, next.other_used);
-        both(&mut self.memory_bytes, next.memory_bytes);
-        both(&mut self.temperature_celsius, next.temperature_celsius);
-        both(&mut self.power_watts, next.power_watts);
-        both(&mut self.clock_hz, next.clock_hz);
-        self.limited = match (self.limited, next.limited) {
-            (Some(known), Some(other)) => Some(known.saturating_add(other)),
-            (known, other) => known.or(other),
-        };
+        for (known, other) in [
+            (&mut self.used, next.used),
+            (&mut self.other_used, next.other_used),
+            (&mut self.memory_bytes, next.memory_bytes),
+            (&mut self.temperature_celsius, next.temperature_celsius),
+            (&mut self.power_watts, next.power_watts),
+            (&mut self.clock_hz, next.clock_hz),
+        ] {
+            *known = both(*known, other, |known, other| known.and(one, other, more));
+        }
+        self.limited = both(self.limited, next.limited, u64::saturating_add);
         for (reason, count) in &next.limits {
             let known = self.limits.entry(reason.clone()).or_default();
             *known = known.saturating_add(*count);
@@ -177,6 +171,92 @@ impl DeviceLoad {
             sample
         });
         self.samples = pairs.collect();
+    }
+}
+
+/// A figure over one or more readings. In a file it is a number if all are equal, else a list of
+/// minimum, mean and maximum.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Spelt", into = "Spelt")]
+pub struct Level {
+    /// The minimum.
+    pub least: f64,
+    /// The mean.
+    pub mean: f64,
+    /// The maximum.
+    pub greatest: f64,
+}
+
+impl From<f64> for Level {
+    fn from(value: f64) -> Self {
+        Self {
+            least: value,
+            mean: value,
+            greatest: value,
+        }
+    }
+}
+
+impl Level {
+    /// True if minimum, mean and maximum are numbers in this order.
+    pub fn is_sound(self) -> bool {
+        self.least.is_finite()
+            && self.greatest.is_finite()
+            && self.least <= self.mean
+            && self.mean <= self.greatest
+    }
+
+    /// The level over both, weighted by their numbers of readings.
+    pub fn and(self, readings: u64, other: Self, other_readings: u64) -> Self {
+        let [one, more] = [readings, other_readings].map(|count| count as f64);
+        let part = if one + more > 0.0 {
+            one / (one + more)
+        } else {
+            0.5
+        };
+        let least = self.least.min(other.least);
+        let greatest = self.greatest.max(other.greatest);
+        Self {
+            least,
+            // Not `clamp`, which panics if an invalid level has its ends swapped.
+            mean: (self.mean * part + other.mean * (1.0 - part))
+                .max(least)
+                .min(greatest),
+            greatest,
+        }
+    }
+}
+
+/// The form in a file.
+#[derive(Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected a number, or a list of minimum, mean and maximum"
+)]
+enum Spelt {
+    Number(f64),
+    Three([f64; 3]),
+}
+
+impl From<Level> for Spelt {
+    fn from(level: Level) -> Self {
+        match level.least == level.greatest {
+            true => Self::Number(level.mean),
+            false => Self::Three([level.least, level.mean, level.greatest]),
+        }
+    }
+}
+
+impl From<Spelt> for Level {
+    fn from(spelt: Spelt) -> Self {
+        match spelt {
+            Spelt::Number(value) => value.into(),
+            Spelt::Three([least, mean, greatest]) => Self {
+                least,
+                mean,
+                greatest,
+            },
+        }
     }
 }
 
@@ -229,5 +309,35 @@ mod tests {
         };
         assert_eq!((readings(0), readings(1)), (vec![2; 4], vec![2, 1]));
         assert_eq!(record.devices[1].name.as_deref(), Some("GPU"));
+    }
+
+    #[test]
+    fn a_level_is_a_number_where_it_can_be() {
+        let read = |text: &str| serde_json::from_str::<Level>(text);
+        let level = Level {
+            least: 1.0,
+            mean: 2.0,
+            greatest: 4.0,
+        };
+        assert_eq!(read("[1, 2, 4]").unwrap(), level);
+        assert_eq!(serde_json::to_string(&level).unwrap(), "[1.0,2.0,4.0]");
+        assert_eq!(serde_json::to_string(&Level::from(0.5)).unwrap(), "0.5");
+        assert_eq!(read("-3").unwrap(), Level::from(-3.0));
+        for wrong in ["[1, 2]", "[1, 2, 3, 4]", "null", "\"7\"", "{}"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn levels_that_nobody_read_do_not_panic() {
+        let nothing = Level::from(f64::NAN);
+        assert!(nothing.and(1, nothing, 1).mean.is_nan());
+        let wrong_way_round = Level {
+            least: 2.0,
+            mean: 1.5,
+            greatest: 1.0,
+        };
+        let both = wrong_way_round.and(1, wrong_way_round, 1);
+        assert_eq!((both.least, both.greatest), (2.0, 1.0));
     }
 }

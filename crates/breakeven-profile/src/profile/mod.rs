@@ -16,29 +16,23 @@ use crate::stats::Moments;
 
 mod activity;
 mod device;
-mod device_memory;
-mod difference;
 mod energy;
 mod environment;
 mod evidence;
 mod execution;
 mod join;
-mod level;
 mod load;
 mod nesting;
 mod summary;
 
 pub use activity::{Activity, Copies, Launches, Stream};
-pub use device::Device;
-pub use device_memory::DeviceMemory;
-pub use difference::{Difference, Part};
+pub use device::{Device, DeviceMemory};
 pub use energy::{CountedEnergy, Energy};
-pub use environment::{Clock, Cpu, Environment, Gpu, RecorderCost};
+pub use environment::{Clock, Cpu, Difference, Environment, Gpu, Part, RecorderCost};
 pub use evidence::{Bandwidth, BreakEven, Evidence, Peak};
 pub use execution::{Executions, Fallback};
 pub use join::JoinError;
-pub use level::Level;
-pub use load::{DeviceLoad, LoadRecord, LoadSample};
+pub use load::{DeviceLoad, Level, LoadRecord, LoadSample};
 pub use nesting::{Stack, Timeline, TimelineEvent};
 
 /// A set of measurements, from one or more runs (processes) of one program on one machine.
@@ -304,6 +298,14 @@ impl Operation {
             .filter_map(move |run| run.phases_ns.get(phase))
             .flatten()
             .copied()
+    }
+}
+
+/// The one that is known, or what `join` makes of both.
+fn both<T>(first: Option<T>, second: Option<T>, join: impl FnOnce(T, T) -> T) -> Option<T> {
+    match (first, second) {
+        (Some(first), Some(second)) => Some(join(first, second)),
+        (first, second) => first.or(second),
     }
 }
 

@@ -10,7 +10,7 @@ impl Operation {
     ///
     /// # Errors
     ///
-    /// [`StatsError::TooFew`] if there is no sample.
+    /// [`StatsError`] if there is no sample.
     pub fn summary(&self) -> Result<Summary, StatsError> {
         let samples: Vec<f64> = self.samples_ns().collect();
         let mut summary = Summary::of(&samples)?;

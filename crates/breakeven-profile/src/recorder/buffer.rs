@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use super::clock::Instant;
-use super::lock::lock;
+use super::lock;
 use super::timeline::Ring;
 use super::tree::{Place, Tree};
 use super::{clock, switch};

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use super::clock;
 use super::local::{self, Local};
-use super::lock::lock;
+use super::lock;
 use super::node::{Node, ROOT};
 use super::site::Site;
 use super::tree::{Edge, End};

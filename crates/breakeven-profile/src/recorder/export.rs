@@ -8,8 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::buffer::{Buffer, pool};
 use super::clock::Instant;
-use super::lock::lock;
-use super::reading::Reading;
+use super::lock;
+use super::node::Reading;
 use super::site::{OVERFLOW, Site};
 use super::tree::Place;
 use super::{clock, cost, local, merge};

@@ -1,6 +1,7 @@
 //! The fields that a program sets for a call.
 
 use std::borrow::Cow;
+use std::mem;
 
 /// The value of an attribute: a boolean, a number or a text.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,6 +80,86 @@ impl Value<'_> {
         }
     }
 }
+
+/// A figure of each call, and where it is in a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Figure {
+    Bytes,
+    Items,
+    Flops,
+}
+
+/// A field with its value.
+#[derive(Debug)]
+pub(super) enum Field<'a> {
+    Figure(Figure, u64),
+    MemoryBytes(u64),
+    GpuUse(f64),
+    Attribute(&'static str, Value<'a>),
+}
+
+impl Field<'_> {
+    /// True if both set the same field.
+    pub(super) fn is_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Figure(this, _), Self::Figure(that, _)) => this == that,
+            (Self::Attribute(this, _), Self::Attribute(that, _)) => this == that,
+            _ => mem::discriminant(self) == mem::discriminant(other),
+        }
+    }
+
+    pub(super) fn into_owned(self) -> Field<'static> {
+        match self {
+            Self::Figure(figure, value) => Field::Figure(figure, value),
+            Self::MemoryBytes(bytes) => Field::MemoryBytes(bytes),
+            Self::GpuUse(part) => Field::GpuUse(part),
+            Self::Attribute(name, value) => Field::Attribute(name, value.into_owned()),
+        }
+    }
+}
+
+/// The methods by which a program sets the fields of a call: they hand a [`Field`] to `tell`.
+macro_rules! setters {
+    ($self:ident: $by:ty) => {
+        /// Sets how many bytes the call reads and writes.
+        #[inline]
+        pub fn bytes($self: $by, bytes: impl Count) {
+            $self.tell(Field::Figure(Figure::Bytes, bytes.count()));
+        }
+
+        /// Sets how many items (images, records) the call processes.
+        #[inline]
+        pub fn items($self: $by, items: impl Count) {
+            $self.tell(Field::Figure(Figure::Items, items.count()));
+        }
+
+        /// Sets how many floating-point operations the call does.
+        #[inline]
+        pub fn flops($self: $by, flops: impl Count) {
+            $self.tell(Field::Figure(Figure::Flops, flops.count()));
+        }
+
+        /// Sets the peak memory of the call, bytes.
+        #[inline]
+        pub fn memory_bytes($self: $by, bytes: impl Count) {
+            $self.tell(Field::MemoryBytes(bytes.count()));
+        }
+
+        /// Sets the fraction of the GPU's units that the call keeps busy. A value outside of 0 to 1
+        /// is clamped; NaN is ignored.
+        pub fn gpu_use($self: $by, part: f64) {
+            if !part.is_nan() {
+                $self.tell(Field::GpuUse(part.clamp(0.0, 1.0)));
+            }
+        }
+
+        /// Sets an attribute. The profile has the last value of each name.
+        pub fn attribute<'a>($self: $by, name: &'static str, value: impl Into<Value<'a>>) {
+            $self.tell(Field::Attribute(name, value.into()));
+        }
+    };
+}
+pub(super) use setters;
 
 /// A count: the type of a field such as `bytes`.
 pub trait Count {

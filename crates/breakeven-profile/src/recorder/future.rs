@@ -1,25 +1,39 @@
-//! A recorded future: the form that `#[profile]` gives an async function.
+//! Calls that run in slices, on any thread: a future each time it is polled, a span each time it is
+//! entered.
 
 use std::future::Future;
 use std::pin::Pin;
+use std::ptr;
 use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
-use super::call::Open;
-use super::clock;
-use super::field::{Count, Value};
-use super::local;
-use super::node::Figure;
-use super::parts::Parts;
+use super::buffer::Buffer;
+use super::call::{self, Open};
+use super::clock::Instant;
+use super::field::{Count, Field, Figure, Value, setters};
+use super::local::{self, LOCAL};
+use super::node::Node;
 use super::site::Site;
+use super::switch;
 
-/// An async call with its initial fields; the attribute creates it, programs need not. The methods
-/// are those of [`Guard`](super::Guard).
+/// A call that runs in slices, from the beginning of the first to the end of the last, with its
+/// initial fields. The attribute creates it, programs need not. The methods are those of
+/// [`Guard`](super::Guard).
 #[derive(Debug)]
 #[must_use]
 pub struct AsyncCall {
-    parts: Parts,
+    /// `None` if the call is not recorded.
+    site: Option<&'static Site>,
+    /// Set before the call has a node.
+    fields: Vec<Field<'static>>,
+    /// When the first slice began, and in which recording.
+    first: Option<(Instant, u32)>,
+    last: Option<Instant>,
+    /// Buffer and node of the last slice.
+    place: Option<(&'static Buffer, &'static Node)>,
+    /// Time of all slices, ticks.
+    polled: u64,
 }
 
 impl AsyncCall {
@@ -38,56 +52,113 @@ impl AsyncCall {
         Self::of(None)
     }
 
-    fn of(site: Option<&'static Site>) -> Self {
+    pub(super) fn of(site: Option<&'static Site>) -> Self {
         Self {
-            parts: Parts::new(site),
+            site,
+            fields: Vec::new(),
+            first: None,
+            last: None,
+            place: None,
+            polled: 0,
         }
     }
 
-    /// As [`Guard::bytes`](super::Guard::bytes).
-    pub fn bytes(&mut self, bytes: impl Count) {
-        self.parts.tell(Figure::Bytes, bytes);
+    /// Changes the call's site, before its first slice.
+    #[cfg(feature = "tracing")]
+    pub(super) fn move_to(&mut self, site: Option<&'static Site>) {
+        self.site = site;
     }
 
-    /// As [`Guard::items`](super::Guard::items).
-    pub fn items(&mut self, items: impl Count) {
-        self.parts.tell(Figure::Items, items);
+    setters!(self: &mut Self);
+
+    pub(super) fn tell(&mut self, field: Field<'_>) {
+        // A span's fields may be set any number of times.
+        const MOST: usize = 64;
+        if self.site.is_none() {
+            return;
+        }
+        let field = field.into_owned();
+        // One value per field and call: the last.
+        let has_room = self.fields.len() < MOST;
+        match self.fields.iter_mut().find(|known| known.is_of(&field)) {
+            Some(known) => *known = field,
+            None if has_room => self.fields.push(field),
+            None => {}
+        }
     }
 
-    /// As [`Guard::flops`](super::Guard::flops).
-    pub fn flops(&mut self, flops: impl Count) {
-        self.parts.tell(Figure::Flops, flops);
+    /// Begins a slice on this thread. The call belongs to the recording of its first slice; if that
+    /// has ended, the rest is not recorded.
+    pub(super) fn begin(&mut self) -> Option<Open> {
+        let open = call::open(self.site?);
+        let generation = local::generation();
+        let Some(open) = open else {
+            self.site = None;
+            return None;
+        };
+        let (_, first) = *self.first.get_or_insert((open.start, generation));
+        if first != generation {
+            self.site = None;
+            call::abandon(&open);
+            return None;
+        }
+        Some(open)
     }
 
-    /// As [`Guard::memory_bytes`](super::Guard::memory_bytes).
-    pub fn memory_bytes(&mut self, bytes: impl Count) {
-        self.parts.tell_memory(bytes);
+    /// Ends a slice, on the thread that it began on.
+    pub(super) fn end(&mut self, open: &Open) {
+        if let Some((ticks, end)) = call::close_part(open) {
+            self.polled += ticks;
+            self.last = Some(end);
+            self.place = call::place_of(open);
+        }
     }
 
-    /// As [`Guard::gpu_use`](super::Guard::gpu_use).
-    pub fn gpu_use(&mut self, part: f64) {
-        self.parts.tell_gpu_use(part);
-    }
-
-    /// As [`Guard::attribute`](super::Guard::attribute).
-    pub fn attribute<'a>(&mut self, name: &'static str, value: impl Into<Value<'a>>) {
-        self.parts.tell_attribute(name, value.into());
+    /// Records the complete call, up to `end` or to the end of its last slice: in the node of that
+    /// slice, or in this thread's if that was another thread's. Does nothing if the recording that
+    /// it began in has ended.
+    fn record_whole(&mut self, end: Option<Instant>, cancelled: bool) {
+        let (Some(site), Some((start, generation))) = (self.site.take(), self.first) else {
+            return;
+        };
+        let (Some(end), Some(state)) = (end.or(self.last), switch::state()) else {
+            return;
+        };
+        let ticks = end.ticks_since(start);
+        LOCAL.with(|local| {
+            if !local.may_record(state) || local::generation() != generation {
+                return;
+            }
+            let here = |(buffer, _): &(&Buffer, _)| {
+                local.buffer.get().is_some_and(|own| ptr::eq(own, *buffer))
+            };
+            let own = self.place.filter(here).map(|(_, node)| node);
+            // A node is written by its owner only.
+            let node = own.or_else(|| {
+                let parent = local.current.get();
+                let end = local.cache.step(parent, site);
+                Some(end.or_else(|| local.step(parent, site))?.node)
+            });
+            if let Some(node) = node {
+                node.record_whole(ticks, self.polled.min(ticks), cancelled, &local.writer);
+                self.fields.drain(..).for_each(|field| node.tell(field));
+            }
+        });
     }
 
     /// Runs one slice of a call that is no Rust future, such as a coroutine of another language
     /// until it waits. Slices may run on different threads.
     pub fn part<R>(&mut self, part: impl FnOnce() -> R) -> R {
-        let Some(open) = self.parts.begin() else {
+        let Some(open) = self.begin() else {
             return part();
         };
-        let parts = &mut self.parts;
-        let _running = Part { open, parts };
+        let _running = Part { open, call: self };
         part()
     }
 
     /// Ends a call of such slices. Without it the call counts as cancelled.
     pub fn finish(mut self) {
-        self.parts.finish(None, false);
+        self.record_whole(None, false);
     }
 
     /// The future, recorded each time it is polled.
@@ -111,8 +182,8 @@ pin_project! {
 impl Drop for AsyncCall {
     /// A call that began and did not end was cancelled.
     fn drop(&mut self) {
-        if self.parts.is_recorded() {
-            self.parts.finish(Some(clock().now()), true);
+        if self.site.is_some() {
+            self.record_whole(Some(super::clock().now()), true);
         }
     }
 }
@@ -120,12 +191,12 @@ impl Drop for AsyncCall {
 /// A slice that ends when it is dropped, also after a panic.
 struct Part<'a> {
     open: Open,
-    parts: &'a mut Parts,
+    call: &'a mut AsyncCall,
 }
 
 impl Drop for Part<'_> {
     fn drop(&mut self) {
-        self.parts.end(&self.open);
+        self.call.end(&self.open);
     }
 }
 
@@ -134,15 +205,9 @@ impl<F: Future> Future for Recorded<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        let parts = &mut this.call.parts;
-        let Some(open) = parts.begin() else {
-            return this.future.poll(context);
-        };
-        let part = Part { open, parts };
-        let polled = this.future.poll(context);
-        drop(part);
+        let polled = this.call.part(|| this.future.poll(context));
         if polled.is_ready() {
-            this.call.parts.finish(None, false);
+            this.call.record_whole(None, false);
         }
         polled
     }

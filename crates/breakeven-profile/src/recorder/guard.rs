@@ -3,9 +3,9 @@
 use std::marker::PhantomData;
 
 use super::call::{self, Open};
-use super::field::{Count, Value};
+use super::field::{Count, Field, Figure, Value, setters};
 use super::local;
-use super::node::{Figure, Node};
+use super::node::Node;
 use super::site::Site;
 use super::switch;
 use crate::profile::Executions;
@@ -99,46 +99,7 @@ impl Guard {
         self.open.is_some()
     }
 
-    /// Sets how many bytes the call reads and writes.
-    #[inline]
-    pub fn bytes(&self, bytes: impl Count) {
-        self.tell(Figure::Bytes, bytes);
-    }
-
-    /// Sets how many items (images, records) the call processes.
-    #[inline]
-    pub fn items(&self, items: impl Count) {
-        self.tell(Figure::Items, items);
-    }
-
-    /// Sets how many floating-point operations the call does.
-    #[inline]
-    pub fn flops(&self, flops: impl Count) {
-        self.tell(Figure::Flops, flops);
-    }
-
-    /// Sets the peak memory of the call, bytes.
-    #[inline]
-    pub fn memory_bytes(&self, bytes: impl Count) {
-        if let Some(node) = self.node() {
-            node.memory.note(bytes.count());
-        }
-    }
-
-    /// Sets the fraction of the GPU's units that the call keeps busy. A value outside of 0 to 1 is
-    /// clamped; NaN is ignored.
-    pub fn gpu_use(&self, part: f64) {
-        if let Some(node) = self.node().filter(|_| !part.is_nan()) {
-            node.tell_gpu_use(part.clamp(0.0, 1.0));
-        }
-    }
-
-    /// Sets an attribute. The profile has the last value of each name.
-    pub fn attribute<'a>(&self, name: &'static str, value: impl Into<Value<'a>>) {
-        if let Some(node) = self.node() {
-            node.tell_attribute(name, value.into());
-        }
-    }
+    setters!(self: &Self);
 
     /// States what an executor decided and where the tasks ran, of a batch.
     pub fn executions(&self, executions: Executions) {
@@ -161,9 +122,9 @@ impl Guard {
     }
 
     #[inline]
-    fn tell(&self, figure: Figure, value: impl Count) {
+    fn tell(&self, field: Field<'_>) {
         if let Some(node) = self.node() {
-            node.tell(figure, value.count());
+            node.tell(field);
         }
     }
 }

@@ -12,9 +12,8 @@ use tracing_subscriber::registry::LookupSpan;
 
 use super::call::Open;
 use super::field::Value;
+use super::future::AsyncCall;
 use super::local;
-use super::node::Figure;
-use super::parts::Parts;
 use super::profiler::is_on;
 use super::site::Site;
 
@@ -70,17 +69,17 @@ where
         if !is_on() {
             return;
         }
-        let mut parts = Parts::new(Some(&UNNAMED));
-        let mut fields = Fields::of(&mut parts);
+        let mut call = AsyncCall::enter(&UNNAMED);
+        let mut fields = Fields::of(&mut call);
         attributes.record(&mut fields);
         let Fields { device, size, .. } = fields;
         let name = attributes.metadata().name();
-        parts.move_to(local::site_named(name, device.as_deref(), size));
+        call.move_to(local::site_named(name, device.as_deref(), size));
         if let Some(span) = context.span(id) {
             // Another layer of this kind may be registered: it records the same call.
             let mut extensions = span.extensions_mut();
-            if extensions.get_mut::<Parts>().is_none() {
-                extensions.insert(parts);
+            if extensions.get_mut::<AsyncCall>().is_none() {
+                extensions.insert(call);
             }
         }
     }
@@ -90,20 +89,20 @@ where
         // enter the same span, must not run under that lock.
         let mut formatted = Formatted::default();
         values.record(&mut formatted);
-        change(id, &context, |parts| {
-            let mut fields = Fields::of(parts);
+        change(id, &context, |call| {
+            let mut fields = Fields::of(call);
             fields.formatted = Some(formatted.0.into_iter());
             values.record(&mut fields);
         });
     }
 
     fn on_enter(&self, id: &Id, context: Context<'_, S>) {
-        change(id, &context, |parts| {
+        change(id, &context, |call| {
             // An ending thread has no list any more.
             let _ = ENTERED.try_with(|entered| {
                 let mut entered = entered.borrow_mut();
                 if entered.len() < MAX_ENTERED {
-                    entered.extend(parts.begin().map(|open| (id.clone(), open)));
+                    entered.extend(call.begin().map(|open| (id.clone(), open)));
                 }
             });
         });
@@ -116,30 +115,34 @@ where
             Some(entered.remove(at).1)
         });
         if let Ok(Some(open)) = open {
-            change(id, &context, |parts| parts.end(&open));
+            change(id, &context, |call| call.end(&open));
         }
     }
 
     fn on_close(&self, id: Id, context: Context<'_, S>) {
-        change(&id, &context, |parts| parts.finish(None, false));
+        if let Some(span) = context.span(&id)
+            && let Some(call) = span.extensions_mut().remove::<AsyncCall>()
+        {
+            call.finish();
+        }
     }
 }
 
 /// Runs `with` on the span's recording, if there is one.
-fn change<S>(id: &Id, context: &Context<'_, S>, with: impl FnOnce(&mut Parts))
+fn change<S>(id: &Id, context: &Context<'_, S>, with: impl FnOnce(&mut AsyncCall))
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
 {
     if let Some(span) = context.span(id)
-        && let Some(parts) = span.extensions_mut().get_mut::<Parts>()
+        && let Some(call) = span.extensions_mut().get_mut::<AsyncCall>()
     {
-        with(parts);
+        with(call);
     }
 }
 
 /// The fields of a span: its device and size, and the remaining fields.
 struct Fields<'a> {
-    parts: &'a mut Parts,
+    call: &'a mut AsyncCall,
     device: Option<String>,
     size: Option<u64>,
     /// Fields that only `Debug` can format, if they were formatted before.
@@ -147,9 +150,9 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn of(parts: &'a mut Parts) -> Self {
+    fn of(call: &'a mut AsyncCall) -> Self {
         Self {
-            parts,
+            call,
             device: None,
             size: None,
             formatted: None,
@@ -158,7 +161,7 @@ impl<'a> Fields<'a> {
 
     fn attribute(&mut self, field: &Field, value: Value<'_>) {
         if !["device", "size"].contains(&field.name()) {
-            self.parts.tell_attribute(field.name(), value);
+            self.call.attribute(field.name(), value);
         }
     }
 }
@@ -185,7 +188,7 @@ impl Visit for Fields<'_> {
 
     fn record_f64(&mut self, field: &Field, value: f64) {
         match field.name() {
-            "gpu_use" => self.parts.tell_gpu_use(value),
+            "gpu_use" => self.call.gpu_use(value),
             _ => self.attribute(field, value.into()),
         }
     }
@@ -200,11 +203,11 @@ impl Visit for Fields<'_> {
     fn record_u64(&mut self, field: &Field, value: u64) {
         match field.name() {
             "size" => self.size = Some(value),
-            "bytes" => self.parts.tell(Figure::Bytes, value),
-            "items" => self.parts.tell(Figure::Items, value),
-            "flops" => self.parts.tell(Figure::Flops, value),
-            "memory_bytes" => self.parts.tell_memory(value),
-            "gpu_use" => self.parts.tell_gpu_use(value as f64),
+            "bytes" => self.call.bytes(value),
+            "items" => self.call.items(value),
+            "flops" => self.call.flops(value),
+            "memory_bytes" => self.call.memory_bytes(value),
+            "gpu_use" => self.call.gpu_use(value as f64),
             _ => self.attribute(field, value.into()),
         }
     }

@@ -60,7 +60,6 @@
 //! allocator and the call of `atexit` are unsafe code.
 
 mod allocator;
-mod at_exit;
 mod buffer;
 mod cache;
 mod call;
@@ -73,13 +72,10 @@ mod guard;
 #[cfg(feature = "tracing")]
 mod layer;
 mod local;
-mod lock;
 mod memory;
 mod merge;
 mod node;
-mod parts;
 mod profiler;
-mod reading;
 mod reservoir;
 mod scope;
 mod site;
@@ -88,7 +84,7 @@ mod timeline;
 mod tree;
 mod writer;
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub use allocator::TrackingAllocator;
 pub use clock::{Clock, Instant};
@@ -106,6 +102,12 @@ pub use site::Site;
 fn clock() -> &'static Clock {
     static CLOCK: OnceLock<Clock> = OnceLock::new();
     CLOCK.get_or_init(Clock::new)
+}
+
+/// The lock that the recorder uses everywhere. After a panic the data is still consistent: nothing is
+/// left half changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The recording so far, for the files that an export reads.

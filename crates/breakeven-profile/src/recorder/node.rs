@@ -9,10 +9,9 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64, fence};
 
-use super::field::{Attributes, Value};
-use super::lock::lock;
+use super::field::{Attributes, Field};
+use super::lock;
 use super::memory::Memory;
-use super::reading::Reading;
 use super::reservoir::{Draw, Slots};
 use super::writer::Writer;
 use crate::profile::Executions;
@@ -44,9 +43,8 @@ pub(super) struct Node {
     apart: AtomicU64,
     cancelled: AtomicU64,
     pub(super) memory: Memory,
-    bytes: Measure,
-    items: Measure,
-    flops: Measure,
+    /// By [`Figure`].
+    figures: [Measure; 3],
     /// Sum of f64 bits.
     gpu_use: Measure,
     samples: Slots,
@@ -59,6 +57,37 @@ pub(super) struct Node {
     pub(super) id: u32,
 }
 
+/// The recording of one operation on one call path, as an export sees it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Reading {
+    pub(super) count: u64,
+    pub(super) sum: u64,
+    pub(super) squares: u128,
+    pub(super) min: u64,
+    pub(super) max: u64,
+    pub(super) children: u64,
+    pub(super) folded: u64,
+    pub(super) nested: u64,
+    pub(super) apart: u64,
+    pub(super) cancelled: u64,
+    pub(super) memory: u64,
+    /// Sum of the values and number of calls that set one, by [`Figure`].
+    pub(super) figures: [(u128, u64); 3],
+    pub(super) gpu_use: (f64, u64),
+    /// Kept calls: the total time, and the polled time in it.
+    pub(super) kept: Vec<(u64, u64)>,
+    pub(super) attributes: Attributes,
+    pub(super) executions: Option<Box<Executions>>,
+    pub(super) within_execution: bool,
+}
+
+impl Reading {
+    /// Time that threads spent in calls of this node.
+    pub(super) fn busy(&self) -> u64 {
+        self.sum.wrapping_add(self.apart)
+    }
+}
+
 /// A figure that calls may set: the sum of its values, and their number.
 #[derive(Debug)]
 struct Measure {
@@ -66,14 +95,6 @@ struct Measure {
     /// Carry of the sum beyond 64 bits: flops exceed them within hours.
     carried: AtomicU64,
     calls: AtomicU64,
-}
-
-/// A figure of each call, and where it is in a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Figure {
-    Bytes,
-    Items,
-    Flops,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -133,9 +154,7 @@ impl Node {
             apart: zero(),
             cancelled: zero(),
             memory: Memory::new(),
-            bytes: Measure::new(),
-            items: Measure::new(),
-            flops: Measure::new(),
+            figures: [const { Measure::new() }; 3],
             gpu_use: Measure::new(),
             samples: Slots::new(),
             polled: Slots::new(),
@@ -249,34 +268,27 @@ impl Node {
         self.changed(version);
     }
 
-    /// Adds the call's fields.
+    /// Adds a field of a call; the last value of an attribute counts.
     #[inline]
-    pub(super) fn tell(&self, figure: Figure, value: u64) {
-        let measure = match figure {
-            Figure::Bytes => &self.bytes,
-            Figure::Items => &self.items,
-            Figure::Flops => &self.flops,
-        };
-        self.change(|| {
-            if add(&measure.sum, value).checked_add(value).is_none() {
-                add(&measure.carried, 1);
+    pub(super) fn tell(&self, field: Field<'_>) {
+        match field {
+            Field::Figure(figure, value) => {
+                let measure = &self.figures[figure as usize];
+                self.change(|| {
+                    if add(&measure.sum, value).checked_add(value).is_none() {
+                        add(&measure.carried, 1);
+                    }
+                    add(&measure.calls, 1);
+                });
             }
-            add(&measure.calls, 1);
-        });
-    }
-
-    /// Adds the fraction of the GPU that a call kept busy, 0 to 1.
-    pub(super) fn tell_gpu_use(&self, part: f64) {
-        self.change(|| {
-            let sum = f64::from_bits(self.gpu_use.sum.load(Relaxed)) + part;
-            self.gpu_use.sum.store(sum.to_bits(), Relaxed);
-            add(&self.gpu_use.calls, 1);
-        });
-    }
-
-    /// Sets an attribute; the last value counts.
-    pub(super) fn tell_attribute(&self, name: &'static str, value: Value<'_>) {
-        lock(&self.attributes).set(name, value);
+            Field::MemoryBytes(bytes) => self.memory.note(bytes),
+            Field::GpuUse(part) => self.change(|| {
+                let sum = f64::from_bits(self.gpu_use.sum.load(Relaxed)) + part;
+                self.gpu_use.sum.store(sum.to_bits(), Relaxed);
+                add(&self.gpu_use.calls, 1);
+            }),
+            Field::Attribute(name, value) => lock(&self.attributes).set(name, value),
+        }
     }
 
     /// Records an execution; the last one stays.
@@ -305,10 +317,8 @@ impl Node {
                 &self.apart,
                 &self.cancelled,
             ];
-            let measures = [&self.bytes, &self.items, &self.flops, &self.gpu_use];
-            let measures = measures
-                .iter()
-                .flat_map(|each| [&each.sum, &each.carried, &each.calls]);
+            let measures = self.figures.iter().chain([&self.gpu_use]);
+            let measures = measures.flat_map(|each| [&each.sum, &each.carried, &each.calls]);
             for word in words.into_iter().chain(measures) {
                 word.store(0, Relaxed);
             }
@@ -364,17 +374,12 @@ impl Node {
                 apart: of(&self.apart),
                 cancelled: of(&self.cancelled),
                 memory: self.memory.most(),
-                bytes: self.bytes.read(),
-                items: self.items.read(),
-                flops: self.flops.read(),
+                figures: self.figures.each_ref().map(Measure::read),
                 gpu_use: (
                     f64::from_bits(of(&self.gpu_use.sum)),
                     of(&self.gpu_use.calls),
                 ),
-                kept: Vec::new(),
-                attributes: Attributes::new(),
-                executions: None,
-                within_execution: false,
+                ..Reading::default()
             };
             fence(Acquire);
             if before.is_multiple_of(2) && self.version.load(Relaxed) == before {
@@ -385,6 +390,31 @@ impl Node {
                 // The writer may have been preempted in the middle.
                 std::thread::yield_now();
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_never_sees_halves_of_two_kept_calls() {
+        for _ in 0..200 {
+            let node = Node::new(1);
+            std::thread::scope(|scope| {
+                let writer = scope.spawn(|| {
+                    let own = Writer::new();
+                    for polled in 1..20_000 {
+                        node.record_whole(3 * polled, polled, false, &own);
+                    }
+                });
+                while !writer.is_finished() {
+                    for (ticks, polled) in node.read().kept {
+                        assert_eq!(ticks, 3 * polled);
+                    }
+                }
+            });
         }
     }
 }

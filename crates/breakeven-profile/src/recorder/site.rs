@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
 
-use super::lock::lock;
+use super::lock;
 use crate::profile::Device;
 
 /// Most operations that a process distinguishes.

@@ -1,9 +1,15 @@
-//! Whether recording is on, in one word that every guard reads.
+//! Whether recording is on, in one word that every guard reads; and the file that `BREAKEVEN_PROFILE`
+//! names, which is written when the process ends.
 
-use std::env;
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::{env, process, thread};
 
-use super::at_exit;
+use super::recorded;
+use crate::exit::at_exit;
+use crate::file;
 
 /// The environment variable that switches recording off, whatever the program requests.
 const VARIABLE: &str = "BREAKEVEN_RECORD";
@@ -58,7 +64,7 @@ impl Wanted {
 
     /// The number that threads compare with; `None` while nothing is recorded.
     pub(super) fn publish(&mut self) -> Option<u32> {
-        let on = !self.is_forbidden() && (at_exit::is_requested() || self.on);
+        let on = !self.is_forbidden() && (is_requested() || self.on);
         let state = if on { self.state } else { OFF };
         STATE.store(state, Ordering::Relaxed);
         on.then_some(state)
@@ -79,4 +85,36 @@ pub(super) fn decided() -> Option<bool> {
         UNDECIDED => None,
         _ => Some(true),
     }
+}
+
+/// The file, or the folder of files, to write to.
+static TARGET: OnceLock<Option<PathBuf>> = OnceLock::new();
+
+/// True if the environment names where to write; the first call has it written at the end.
+fn is_requested() -> bool {
+    let target = TARGET.get_or_init(|| {
+        let named = env::var_os("BREAKEVEN_PROFILE").filter(|name| !name.is_empty())?;
+        at_exit(write);
+        // The program may change its folder.
+        std::path::absolute(named).ok()
+    });
+    target.is_some()
+}
+
+extern "C" fn write() {
+    // The main thread has ended its recording; another can still measure what recording costs.
+    let written = thread::Builder::new().spawn(|| {
+        let (profile, target) = (recorded(), TARGET.get()?.as_deref()?);
+        if profile.operations.is_empty() {
+            return None;
+        }
+        if !target.is_dir() {
+            return file::write(&profile, target).ok();
+        }
+        // Who has made the folder reads it afterwards: it need not survive a power failure.
+        let file = File::create(target.join(format!("{}.json", process::id())));
+        file::write_to(&profile, file.ok()?).ok()
+    });
+    // A panic there stays there.
+    let _ = written.map(thread::JoinHandle::join);
 }

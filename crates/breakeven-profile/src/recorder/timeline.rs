@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, AtomicUsize, fence};
 
-use super::lock::lock;
+use super::lock;
 
 /// Most events in a thread's ring buffer.
 pub(super) const MAX_EVENTS: usize = 1 << 22;

@@ -44,7 +44,7 @@ impl Moments {
     /// Moments of a slice.
     ///
     /// # Errors
-    /// [`StatsError::NotFinite`] with the index of the offending value.
+    /// [`StatsError`] with the index of a value that is not finite.
     pub fn of(values: &[f64]) -> Result<Self, StatsError> {
         check_finite("values", values, 0)?;
         let mut moments = Self::new();
@@ -82,7 +82,7 @@ impl Moments {
     /// Adds one value.
     ///
     /// # Errors
-    /// [`StatsError::NotFinite`]; the moments are then as before.
+    /// [`StatsError`] if it is not finite; the moments are then as before.
     pub fn push(&mut self, value: f64) -> Result<(), StatsError> {
         check_finite("value", &[value], 1)?;
         self.add(value);
@@ -183,13 +183,7 @@ impl TryFrom<Fields> for Moments {
             return Ok(Self::new());
         }
         check_finite("mean, min, max of moments", &[mean, min, max], 3)?;
-        let refuse = |name, value, expected| {
-            Err(StatsError::BadParameter {
-                name,
-                value,
-                expected,
-            })
-        };
+        let refuse = |name, value, expected| Err(StatsError::parameter(name, value, expected));
         if min > max {
             return refuse("min of moments", min, "at most their max");
         }

@@ -39,7 +39,7 @@ impl Summary {
     /// Describes a sample in any order.
     ///
     /// # Errors
-    /// [`StatsError::TooFew`] for no values, [`StatsError::NotFinite`].
+    /// [`StatsError`] for no values, and one that is not finite.
     pub fn of(values: &[f64]) -> Result<Self, StatsError> {
         check_finite("values", values, 1)?;
         let moments = Moments::of(values)?;

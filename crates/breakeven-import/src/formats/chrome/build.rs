@@ -1,16 +1,17 @@
 //! Events as operations, threads and the work of devices.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use breakeven_profile::file::FileError;
-use breakeven_profile::profile::{Environment, Gpu, Profile};
-use serde::Deserialize;
+use breakeven_profile::profile::{Gpu, Profile};
+use serde::{Deserialize, Deserializer};
 
-use super::event::Event;
 use super::pairs::{End, Pairs};
 use crate::gather::LaunchFacts;
 use crate::note::{Notes, Skipped};
 use crate::trace::{Activity, FILL, Trace, When, Work};
+use crate::walk::{self, Raw};
 
 /// Kinds of events by what a tracer calls them (`cat`), in small letters: those of Kineto,
 /// the profiler of PyTorch, of its newer and its older releases.
@@ -311,11 +312,8 @@ impl Builder {
             memory_bytes: gpu.total_global_mem,
             ..Gpu::default()
         });
-        let environment = Environment {
-            gpus: gpus.collect(),
-            ..Environment::default()
-        };
-        trace.profile(environment, notes)
+        trace.operations.about.environment.gpus = gpus.collect();
+        trace.profile(notes)
     }
 }
 
@@ -326,4 +324,69 @@ fn annotation(name: &str) -> &str {
         true => "ProfilerStep",
         false => name,
     }
+}
+
+/// Times are in µs.
+const UNIT_NS: u32 = 1_000;
+
+/// An event as it is written. What is of another shape counts as missing.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Event<'t> {
+    #[serde(borrow, deserialize_with = "walk::text")]
+    pub(super) name: Cow<'t, str>,
+    #[serde(borrow, deserialize_with = "walk::text", rename = "cat")]
+    pub(super) category: Cow<'t, str>,
+    #[serde(borrow, deserialize_with = "walk::text", rename = "ph")]
+    pub(super) phase: Cow<'t, str>,
+    #[serde(deserialize_with = "time", rename = "ts")]
+    pub(super) start: Option<i64>,
+    #[serde(deserialize_with = "time", rename = "dur")]
+    pub(super) duration: Option<i64>,
+    #[serde(borrow, deserialize_with = "walk::text", rename = "pid")]
+    pub(super) process: Cow<'t, str>,
+    #[serde(borrow, deserialize_with = "walk::text", rename = "tid")]
+    pub(super) thread: Cow<'t, str>,
+    #[serde(borrow, deserialize_with = "walk::text")]
+    pub(super) id: Cow<'t, str>,
+    #[serde(borrow, deserialize_with = "walk::text")]
+    pub(super) id2: Cow<'t, str>,
+    args: Raw<'t>,
+}
+
+impl<'t> Event<'t> {
+    /// What is beside its time, read when it is needed: half of a trace is of no use.
+    pub(super) fn args(&self) -> Args<'t> {
+        self.args.read().unwrap_or_default()
+    }
+}
+
+/// What an event has beside its time; of all that there is, what counts here.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Args<'t> {
+    /// Of a process or a thread.
+    #[serde(borrow, deserialize_with = "walk::text")]
+    pub(super) name: Cow<'t, str>,
+    #[serde(deserialize_with = "walk::count")]
+    pub(super) device: Option<u64>,
+    #[serde(deserialize_with = "walk::count")]
+    pub(super) stream: Option<u64>,
+    #[serde(deserialize_with = "walk::count")]
+    pub(super) correlation: Option<u64>,
+    #[serde(deserialize_with = "walk::count")]
+    pub(super) bytes: Option<u64>,
+    #[serde(deserialize_with = "walk::three")]
+    pub(super) grid: Option<[u64; 3]>,
+    #[serde(deserialize_with = "walk::three")]
+    pub(super) block: Option<[u64; 3]>,
+    /// The run of a sample and the size of an operation, in this program's own traces.
+    #[serde(deserialize_with = "walk::count")]
+    pub(super) run: Option<u64>,
+    #[serde(deserialize_with = "walk::count")]
+    pub(super) size: Option<u64>,
+}
+
+fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
+    Ok(Raw::deserialize(from)?.ns(UNIT_NS))
 }

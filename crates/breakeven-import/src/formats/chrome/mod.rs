@@ -4,23 +4,22 @@
 //! one by one, so a trace of any length is read in the same memory.
 
 mod build;
-mod event;
 mod pairs;
 
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::Profile;
 use serde::Deserialize;
 
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::json;
 use crate::note::Notes;
-use crate::raw::Raw;
 use crate::source::Source;
+use crate::walk::Raw;
 use crate::walk::{Parts, Want};
 
 use build::Builder;
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "chrome",
     about: "trace events as JSON, gzip too: PyTorch's profiler (Kineto), chrome://tracing, \
             Perfetto, breakeven's export",

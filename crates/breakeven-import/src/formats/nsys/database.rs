@@ -1,21 +1,17 @@
-//! SQLite, read only: what tables and columns there are, rows one by one, texts by number.
+//! SQLite, read only: what tables and columns there are, rows one by one, texts of numbers.
 
-use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use breakeven_profile::file::{FileError, FileErrorKind};
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Statement};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _};
 
 use crate::trace::When;
 
 /// What a database begins with.
 pub(super) const MAGIC: &[u8] = b"SQLite format 3\0";
-
-/// Texts that are kept at hand.
-const TEXTS: usize = 1 << 16;
 
 /// A database.
 pub(super) struct Database {
@@ -118,34 +114,15 @@ impl Database {
         Ok(())
     }
 
-    /// The labels of a table of numbers; none where there is no such table.
-    pub(super) fn labels(&self, table: &str) -> Result<HashMap<i64, String>, FileError> {
-        let mut labels = HashMap::new();
-        self.each(&self.select(table, &["id", "label"], ""), |row| {
-            if let (Some(id), Some(label)) = (row.number(0), row.text(1))
-                && labels.len() < TEXTS
-            {
-                labels.insert(id, label.to_owned());
+    /// A query inside of another: the text that a table has for a number; NULL where there is no
+    /// such table.
+    pub(super) fn text(&self, table: &str, text: &str, id: &str) -> String {
+        match self.table(table) {
+            Some(table) if self.has_column(&table, text) => {
+                format!("(SELECT [{text}] FROM [{table}] WHERE [{table}].[id] = {id})")
             }
-            Ok(())
-        })?;
-        Ok(labels)
-    }
-
-    /// The texts of the report.
-    pub(super) fn texts(&self) -> Result<Texts<'_>, FileError> {
-        let query = self.select("StringIds", &["value"], "");
-        let statement = match query.is_empty() {
-            true => None,
-            false => {
-                let prepared = self.connection.prepare(&(query + " WHERE [id] = ?1"));
-                Some(prepared.map_err(|error| self.explained(&error))?)
-            }
-        };
-        Ok(Texts {
-            statement,
-            known: HashMap::new(),
-        })
+            _ => "NULL".to_owned(),
+        }
     }
 }
 
@@ -157,6 +134,18 @@ pub(super) fn sorted(queries: &[String]) -> String {
         true => String::new(),
         false => format!("{} ORDER BY 1", queries.join(" UNION ALL ")),
     }
+}
+
+/// These columns of a query, whose own are `c0`, `c1` and so on; empty if it is.
+pub(super) fn selected(query: &str, count: usize, columns: &str) -> String {
+    if query.is_empty() {
+        return String::new();
+    }
+    let own: Vec<String> = (0..count).map(|number| format!("c{number}")).collect();
+    format!(
+        "WITH c ({}) AS ({query}) SELECT {columns} FROM c",
+        own.join(", ")
+    )
 }
 
 /// A row of a query.
@@ -179,34 +168,6 @@ impl Row<'_> {
     /// A beginning, and an end in the next column.
     pub(super) fn when(&self, column: usize) -> Option<When> {
         When::between(self.number(column)?, self.number(column + 1)?)
-    }
-}
-
-/// Texts by number.
-pub(super) struct Texts<'d> {
-    statement: Option<Statement<'d>>,
-    known: HashMap<i64, String>,
-}
-
-impl Texts<'_> {
-    /// The text of that number; empty where there is none.
-    pub(super) fn text(&mut self, id: i64) -> Result<&str, FileError> {
-        if !self.known.contains_key(&id) {
-            let found = (self.statement.as_mut()).map(|statement| {
-                let text = |row: &rusqlite::Row<'_>| row.get::<_, Option<String>>(0);
-                statement.query_row([id], text).optional()
-            });
-            let text = match found {
-                Some(Ok(text)) => text.flatten(),
-                Some(Err(error)) => return Err(explained(&error)),
-                None => None,
-            };
-            if self.known.len() >= TEXTS {
-                self.known.clear();
-            }
-            self.known.insert(id, text.unwrap_or_default());
-        }
-        Ok(self.known.get(&id).map_or("", String::as_str))
     }
 }
 

@@ -9,17 +9,17 @@ mod database;
 use std::collections::HashMap;
 
 use breakeven_profile::file::{FileError, FileErrorKind};
-use breakeven_profile::profile::{Environment, Gpu, Profile};
+use breakeven_profile::profile::{Gpu, Profile};
 
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::gather::LaunchFacts;
 use crate::note::Notes;
 use crate::source::Source;
 use crate::trace::{Activity, FILL, Trace, When, Work};
 
-use database::{Database, Row, Texts};
+use database::{Database, Row};
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "nsys",
     about: "Nsight Systems: nsys export --type sqlite REPORT",
     recognises: |source| source.head().starts_with(database::MAGIC),
@@ -55,7 +55,6 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     }
     let read = Reading {
         database: &database,
-        texts: database.texts()?,
         trace: Trace::default(),
         by_thread: HashMap::new(),
         malformed: 0,
@@ -86,7 +85,6 @@ const ID: i64 = 1 << 24;
 
 struct Reading<'d> {
     database: &'d Database,
-    texts: Texts<'d>,
     trace: Trace,
     /// Tracks by the global id of their thread.
     by_thread: HashMap<i64, u32>,
@@ -95,10 +93,7 @@ struct Reading<'d> {
 
 impl Reading<'_> {
     fn profile(mut self, notes: &mut Notes) -> Result<Profile, FileError> {
-        let environment = Environment {
-            gpus: self.gpus()?,
-            ..Environment::default()
-        };
+        self.trace.operations.about.environment.gpus = self.gpus()?;
         self.events()?;
         self.threads()?;
         if self.database.table("StringIds").is_none() {
@@ -110,7 +105,7 @@ impl Reading<'_> {
             "row(s)",
             "they lack a time or a name, or end before they begin",
         );
-        self.trace.profile(environment, notes)
+        self.trace.profile(notes)
     }
 
     fn gpus(&self) -> Result<Vec<Gpu>, FileError> {
@@ -160,7 +155,7 @@ impl Reading<'_> {
             query if query.is_empty() => query,
             query => query + " WHERE [end] IS NOT NULL",
         };
-        let query = database::sorted(&[
+        let events = database::sorted(&[
             select(RUNTIME, call, [""; 2], [""; 6], &number(IS_CUDA)),
             select(OSRT, call, [""; 2], [""; 6], &number(IS_SYSTEM)),
             ranges,
@@ -174,30 +169,35 @@ impl Reading<'_> {
             ),
             select(MEMSET, moved, ["bytes", ""], [""; 6], &number(IS_FILL)),
         ]);
-        let directions = database.labels("ENUM_CUDA_MEMCPY_OPER")?;
+        // What is sorted has no texts, which may be long.
+        let name = database.text("StringIds", "value", "c3");
+        let label = database.text("ENUM_CUDA_MEMCPY_OPER", "label", "c9");
+        let further: Vec<String> = (5..17).map(|number| format!("c{number}")).collect();
+        let columns = format!(
+            "c0, c1, c2, coalesce(c4, {name}, {label}), {}",
+            further.join(", ")
+        );
+        let query = database::selected(&events, 17, &columns);
         let cpu = self.trace.operations.device("cpu");
         database.each(&query, |row| {
-            let (Some(when), Some(kind)) = (row.when(0), row.number(16)) else {
+            let (Some(when), Some(kind)) = (row.when(0), row.number(15)) else {
                 self.malformed += 1;
                 return Ok(());
             };
             match kind {
-                IS_KERNEL | IS_COPY | IS_FILL => self.device(&row, when, kind, &directions),
+                IS_KERNEL | IS_COPY | IS_FILL => self.device(&row, when, kind),
                 _ => self.host(&row, when, kind, cpu),
             }
+            Ok(())
         })
     }
 
     /// A call or a range of the host.
-    fn host(&mut self, row: &Row<'_>, when: When, kind: i64, cpu: u32) -> Result<(), FileError> {
-        let name = match (row.text(4), row.number(3)) {
-            (Some(text), _) => text,
-            (None, Some(id)) => self.texts.text(id)?,
-            (None, None) => "",
-        };
+    fn host(&mut self, row: &Row<'_>, when: When, kind: i64, cpu: u32) {
+        let name = row.text(3).unwrap_or_default();
         if name.is_empty() {
             self.malformed += 1;
-            return Ok(());
+            return;
         }
         let thread = row.number(2).unwrap_or(0);
         let new = || self.trace.track(&format!("{THREAD}{thread}"));
@@ -213,70 +213,59 @@ impl Reading<'_> {
             IS_FREE_RANGE => self.trace.range(operation, track, when),
             _ => self.trace.call(operation, track, when),
         }
-        if let (true, Some(id)) = (launches, row.number(5)) {
+        if let (true, Some(id)) = (launches, row.number(4)) {
             self.trace.launch(correlation(thread, id), when);
         }
-        Ok(())
     }
 
     /// What a GPU did.
-    fn device(
-        &mut self,
-        row: &Row<'_>,
-        when: When,
-        kind: i64,
-        directions: &HashMap<i64, String>,
-    ) -> Result<(), FileError> {
+    fn device(&mut self, row: &Row<'_>, when: When, kind: i64) {
         let count = |column| {
             row.number(column)
                 .and_then(|count| u64::try_from(count).ok())
         };
         let three = |first| Some([count(first)?, count(first + 1)?, count(first + 2)?]);
-        let bytes = count(8);
+        let (bytes, text) = (count(7), row.text(3));
         let copied;
         let (name, category, work) = match kind {
-            IS_KERNEL => match row.number(3) {
-                Some(id) => {
-                    let name = self.texts.text(id)?;
-                    (name, "kernel", Work::kernel(name))
-                }
-                None => ("", "kernel", Work::Compute),
-            },
+            IS_KERNEL => {
+                let name = text.unwrap_or_default();
+                (name, "kernel", Work::kernel(name))
+            }
             IS_COPY => {
-                let number = row.number(9).unwrap_or(0);
-                let label = directions.get(&number).map(String::as_str);
-                let label = label.unwrap_or_else(|| direction(number));
+                let label = text.unwrap_or_else(|| direction(row.number(8).unwrap_or(0)));
                 copied = format!("[CUDA memcpy {label}]");
                 (copied.as_str(), "memcpy", Work::copy(&copied, bytes))
             }
             _ => ("[CUDA memset]", "memset", Work::Copy(FILL, bytes)),
         };
-        let id = row.number(5);
+        let id = row.number(4);
         let activity = Activity {
             name,
             category,
-            device: count(6).unwrap_or(0),
-            stream: count(7),
+            device: count(5).unwrap_or(0),
+            stream: count(6),
             when,
             work: Some(work),
             id: id.map(|id| correlation(row.number(2).unwrap_or(0), id)),
             facts: LaunchFacts {
                 bytes,
-                grid: three(10),
-                block: three(13),
+                grid: three(9),
+                block: three(12),
             },
         };
         self.trace.activity("cuda", &activity);
-        Ok(())
     }
 
     /// Gives threads their names.
     fn threads(&mut self) -> Result<(), FileError> {
         let mut names = Vec::new();
         let query = (self.database).select("ThreadNames", &["globalTid", "nameId"], "");
+        let columns = format!("c0, {}", self.database.text("StringIds", "value", "c1"));
+        let query = database::selected(&query, 2, &columns);
         self.database.each(&query, |row| {
-            if let (Some(thread), Some(name)) = (row.number(0), row.number(1)) {
-                names.push((thread, self.texts.text(name)?.to_owned()));
+            if let (Some(thread), Some(name)) = (row.number(0), row.text(1)) {
+                names.push((thread, name.to_owned()));
             }
             Ok(())
         })?;

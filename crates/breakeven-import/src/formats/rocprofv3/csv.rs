@@ -8,17 +8,18 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use breakeven_profile::file::{FileError, FileErrorKind};
-use breakeven_profile::profile::{Environment, Profile};
+use breakeven_profile::profile::Profile;
 use csv::{Reader, ReaderBuilder, StringRecord};
 
 use super::Call;
-use crate::formats::{Importer, Options};
+use crate::formats::table::unreadable;
+use crate::formats::{Format, Options};
 use crate::gather::LaunchFacts;
-use crate::note::{Note, Notes, Skipped};
+use crate::note::Notes;
 use crate::source::Source;
 use crate::trace::{Activity, Trace, When, Work};
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "rocprofv3-csv",
     about: "rocprofv3 --output-format csv; name the folder to read all its files as one trace",
     recognises: |source| match source.is_folder() {
@@ -75,32 +76,28 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     } else {
         let path = source.path().to_owned();
         let table = Table::of(Box::new(source.into_reader()?), path, 0)?;
-        notes.add(Note::OneOfSeveral {
-            lacks: match table.is_of_calls() {
-                true => "what the GPUs did",
-                false => "launches, and either kernels or copies, so nothing overlaps",
-            },
-        });
+        let lacks = match table.is_of_calls() {
+            true => "what the GPUs did",
+            false => "launches, and either kernels or copies, so nothing overlaps",
+        };
+        notes.add(format!(
+            "one of several files that belong together: it lacks {lacks}; name the folder"
+        ));
         tables.push(table);
     }
     let mut trace = Trace::default();
-    let mut malformed = Skipped::default();
     // The row that began first, of all files.
     while let Some(table) = (tables.iter_mut())
         .filter(|table| table.is_row)
         .min_by_key(|table| table.start())
     {
         if table.take(&mut trace).is_none() {
-            malformed.add(|| table.place());
+            let why = "they lack a time, a name or other cells, or end before they begin";
+            notes.leave_out("row(s)", why, &table.place());
         }
         table.next()?;
     }
-    notes.skipped(
-        malformed,
-        "row(s)",
-        "they lack a time, a name or other cells, or end before they begin",
-    );
-    trace.profile(Environment::default(), notes)
+    trace.profile(notes)
 }
 
 /// A file with its next row.
@@ -127,7 +124,7 @@ impl Table {
             is_row: false,
         };
         let heads = table.rows.headers().cloned();
-        let heads = heads.map_err(|error| explained(&error, &table.path))?;
+        let heads = heads.map_err(|error| unreadable(&error).at_path(&table.path))?;
         table.cells = heads.len();
         table.columns = (heads.iter().map(str::to_owned).zip(0..)).collect();
         let is_of_calls = table.is_of_calls();
@@ -158,7 +155,7 @@ impl Table {
 
     fn next(&mut self) -> Result<(), FileError> {
         let read = self.rows.read_record(&mut self.row);
-        self.is_row = read.map_err(|error| explained(&error, &self.path))?;
+        self.is_row = read.map_err(|error| unreadable(&error).at_path(&self.path))?;
         Ok(())
     }
 
@@ -257,18 +254,4 @@ impl Table {
         trace.activity("rocm", &activity);
         Some(())
     }
-}
-
-fn explained(error: &csv::Error, path: &Path) -> FileError {
-    let line = error.position().map(csv::Position::line);
-    let line = line
-        .and_then(|line| usize::try_from(line).ok())
-        .unwrap_or(0);
-    let (kind, message) = match error.kind() {
-        csv::ErrorKind::Io(reason) => (FileErrorKind::Io, format!("cannot be read: {reason}")),
-        _ => (FileErrorKind::Syntax, format!("not valid CSV: {error}")),
-    };
-    FileError::new(kind, message)
-        .at_position(line, 1)
-        .at_path(path)
 }

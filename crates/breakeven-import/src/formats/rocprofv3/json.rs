@@ -4,20 +4,20 @@
 use std::collections::HashMap;
 
 use breakeven_profile::file::FileError;
-use breakeven_profile::profile::{Environment, Gpu, Profile};
+use breakeven_profile::profile::{Gpu, Profile};
 use serde::Deserialize;
 
 use super::Call;
-use crate::formats::{Importer, Options};
+use crate::formats::{Format, Options};
 use crate::gather::LaunchFacts;
 use crate::json;
 use crate::note::{Notes, Skipped};
-use crate::raw::{self, Raw};
 use crate::source::Source;
 use crate::trace::{Activity, Trace, When, Work};
+use crate::walk::{self, Raw};
 use crate::walk::{Parts, Want};
 
-pub(crate) static IMPORTER: Importer = Importer {
+pub(crate) static IMPORTER: Format = Format {
     name: "rocprofv3",
     about: "rocprofv3 --output-format json",
     recognises: |source| source.has("rocprofiler-sdk-tool"),
@@ -32,11 +32,8 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         "record(s)",
         "they lack a time, end before they begin, or hold what no such record has",
     );
-    let environment = Environment {
-        gpus: tool.gpus,
-        ..Environment::default()
-    };
-    tool.trace.profile(environment, notes)
+    tool.trace.operations.about.environment.gpus = tool.gpus;
+    tool.trace.profile(notes)
 }
 
 /// What is known of the processes so far.
@@ -303,9 +300,9 @@ struct Dispatch {
     agent_id: Handle,
     queue_id: Option<Handle>,
     kernel_id: u64,
-    #[serde(default, deserialize_with = "raw::three")]
+    #[serde(default, deserialize_with = "walk::three")]
     workgroup_size: Option<[u64; 3]>,
-    #[serde(default, deserialize_with = "raw::three")]
+    #[serde(default, deserialize_with = "walk::three")]
     grid_size: Option<[u64; 3]>,
 }
 

@@ -1,8 +1,27 @@
-//! The interval of a standard deviation.
+//! The intervals of a mean and of a standard deviation.
 
 use breakeven_profile::stats::{Moments, StatsError, check_finite, check_fraction, finite};
 
-use crate::distribution::{bisect, f_upper_tail};
+use crate::distribution::{bisect, f_upper_tail, t_upper};
+
+/// Interval of the mean of the distribution that `values` are from, at `level`:
+/// mean ± t·s/√n (Student 1908, "The probable error of a mean"). It assumes values that
+/// are independent and not far from normal. Ends in ascending order; both are the mean
+/// where all values are equal.
+///
+/// # Errors
+/// [`StatsError`] below two values, for one that is not finite, and for a `level` that is not
+/// between 0 and 1.
+pub fn mean_interval(values: &[f64], level: f64) -> Result<[f64; 2], StatsError> {
+    check_finite("values", values, 2)?;
+    check_fraction("level", level)?;
+    let moments = Moments::of(values)?;
+    let mean = moments.mean().unwrap_or(0.0);
+    let deviation = moments.deviation().unwrap_or(0.0);
+    let n = values.len() as f64;
+    let half = t_upper(0.5 * (1.0 - level), n - 1.0) * deviation / n.sqrt();
+    Ok([mean - half, mean + half])
+}
 
 /// Interval of the standard deviation of the distribution that `values` are from, at
 /// `level`: s·√((n−1)/χ²), with the quantiles of χ² on n − 1 degrees of freedom
@@ -11,9 +30,8 @@ use crate::distribution::{bisect, f_upper_tail};
 /// ascending order; both are 0 where all values are equal.
 ///
 /// # Errors
-/// [`StatsError::TooFew`] below two values, [`StatsError::NotFinite`],
-/// [`StatsError::BadParameter`] for `level`, [`StatsError::Overflow`] for one so near 1
-/// that the interval has no end.
+/// [`StatsError`] below two values, for one that is not finite, and for a `level` that is not
+/// between 0 and 1 or so near 1 that the interval has no end.
 pub fn deviation_interval(values: &[f64], level: f64) -> Result<[f64; 2], StatsError> {
     check_finite("values", values, 2)?;
     check_fraction("level", level)?;
