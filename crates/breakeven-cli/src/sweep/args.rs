@@ -4,16 +4,17 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 
 use crate::engine::suite::Over;
 use crate::values::{count, one_or_more, parsed};
 
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("measured").required(true).args(["kernel", "cpu", "check"]).multiple(true)))]
 pub(crate) struct SweepArgs {
     /// Kernel to measure
     #[arg(value_name = "KERNEL", value_parser = crate::values::kernel)]
-    #[arg(required_unless_present_any = ["cpu", "gpu", "check"], conflicts_with_all = ["cpu", "gpu"])]
+    #[arg(conflicts_with_all = ["cpu", "gpu"])]
     pub(crate) kernel: Option<&'static str>,
 
     /// Command to measure in place of a kernel, on the CPU, in quotes; {n} is the size. If one of

@@ -201,6 +201,9 @@ fn assigned(line: &str) -> Option<(String, f64)> {
     let (left, right) = line.split_once('=')?;
     let left = left.split_once(": ").map_or(left, |(left, _)| left);
     let name = left.split_whitespace().next_back()?.to_owned();
+    if name.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
     let value = right.split([';', '#']).next()?.trim();
     let value = match NEVER.contains(&value) || value == "std::usize::MAX" {
         true => f64::INFINITY,

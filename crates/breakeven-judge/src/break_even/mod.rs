@@ -255,11 +255,15 @@ impl BreakEven {
         }
     }
 
-    /// Whether these times agree with such a constant; none if they do not decide.
+    /// Whether these times agree with such a constant; none if they do not decide. The interval is
+    /// rounded outwards to two digits, as constants are.
     pub fn admits(&self, constant: f64) -> Option<bool> {
         match *self {
             Self::From { interval, .. } => {
+                let unit = |end: f64| 10_f64.powi((end.max(1.0).log10().floor() as i32 - 1).max(0));
                 let [low, high] = whole(interval);
+                let low = (low / unit(low)).floor() * unit(low);
+                let high = (high / unit(high)).ceil() * unit(high);
                 Some(low <= constant && constant <= high)
             }
             Self::Always { tried_from } => Some(constant <= tried_from),

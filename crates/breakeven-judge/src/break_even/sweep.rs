@@ -4,7 +4,8 @@
 //!    ones first. The time at a size is predicted from the sizes before; if three rounds do not fit
 //!    the time limit, that size and the larger ones are left out. Once the GPU path is faster,
 //!    larger sizes get half of the time at most.
-//! 2. Two more rounds over all sizes, every other one backwards.
+//! 2. Two more rounds over these sizes, every other one backwards; then the larger ones if there is
+//!    time for them by now.
 //! 3. More rounds at the sizes that are still undecided, then at those around the break-even and at
 //!    sizes between them, four per doubling; and again while the interval is wide. No run begins
 //!    that would exceed the limit.
@@ -226,21 +227,31 @@ impl Sweep {
                 sides.is_ended = warmed == Err(Missed::Ended);
             }
         }
-        let more = LEAST_ROUNDS as f64 - 1.0;
-        for size in &self.sizes {
-            let pays = sides.points.last().is_some_and(Timed::pays);
-            let share = if pays { 0.5 } else { 1.0 };
-            let of_others = sides.points.iter().map(|timed| sides.cost(timed.size));
-            let of_others = of_others.fold(0.0, |sum, cost| sum + cost);
-            let cost = sides.cost(*size) * (more + 1.0) + more * of_others;
-            if sides.is_ended || cost > share * sides.left() {
+        // Again after the further rounds, which may show that there is time for larger sizes.
+        loop {
+            let known = sides.points.len();
+            let more = LEAST_ROUNDS as f64 - 1.0;
+            for size in &self.sizes[known..] {
+                let pays = sides.points.last().is_some_and(Timed::pays);
+                let share = if pays { 0.5 } else { 1.0 };
+                let new = sides.points[known..].iter();
+                let of_others = new.fold(0.0, |sum, timed| sum + sides.cost(timed.size));
+                let cost = sides.cost(*size) * (more + 1.0) + more * of_others;
+                if sides.is_ended || cost > share * sides.left() {
+                    break;
+                }
+                sides.points.push(Timed::at(*size));
+                sides.pair(*size);
+            }
+            let new: Vec<u64> = sides.points[known..]
+                .iter()
+                .map(|timed| timed.size)
+                .collect();
+            if new.is_empty() {
                 break;
             }
-            sides.points.push(Timed::at(*size));
-            sides.pair(*size);
+            sides.rounds(LEAST_ROUNDS - 1, new);
         }
-        let sizes = sides.points.iter().map(|timed| timed.size).collect();
-        sides.rounds(LEAST_ROUNDS - 1, sizes);
         for _ in 0..PASSES {
             let rounds = self.rounds.saturating_sub(LEAST_ROUNDS);
             sides.rounds(rounds, sides.undecided());
