@@ -30,7 +30,11 @@ use cubecl::prelude::*;
 
 use super::{Connectivity, ImageSegmentation, images};
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::gpu::{Buffer, DeviceForm, Gpu, Launch, grid, with_client};
+use crate::gpu::{Buffer, DeviceForm, Gpu, Launch, Properties, grid, with_client};
+use crate::operator::Operator;
+use crate::tensor::shape;
+use crate::tune::Configuration;
+use breakeven_profile::profile::DeviceWork;
 
 #[cfg(test)]
 mod bytes_tests;
@@ -202,7 +206,44 @@ fn check(gpu: &Gpu) -> Result<(), DeviceError> {
     Ok(())
 }
 
+/// How often each buffer of the scratch memory is written or read completely, in its order; that of
+/// the graph is not.
+const TIMES: [u64; 8] = [3, 3, 2, 0, 0, 3, 2, 4];
+
+/// Instructions of a pixel, in multiply-adds: a load, comparisons and a bit in `mask` 12, its
+/// fraction of a row's work in both searches 10, its label 20.
+const PIXEL_INSTRUCTIONS: u64 = 42;
+
+/// Instructions of a run of pixels, in multiply-adds (integers are two, the position of a bit is
+/// eight): in each of two searches a node of its own 43, three unions for four runs 73, its root
+/// 57; its label 54.
+const RUN_INSTRUCTIONS: u64 = 400;
+
+/// Atomic operations of a run: in each search a node 1, three unions of five for four runs, its
+/// root 2; its label 6.
+const RUN_ATOMICS: u64 = 20;
+
+/// Runs in a row of a tile. What an image has is not known before; noise of which half is
+/// foreground has as many.
+const RUNS: u64 = 8;
+
 impl DeviceForm for ImageSegmentation {
+    /// Of noise, half of which is foreground; smooth images have fewer runs, and their kernels
+    /// less to do. Components at the rims of tiles are not counted.
+    fn counts(&self, _: &Properties, inputs: &[&[usize]], _: &Configuration) -> Option<DeviceWork> {
+        let [batch, height, width] = images("image_segmentation", inputs).ok()?;
+        let scratch = Passes::scratch([batch, height, width]).into_iter();
+        let passes: u64 = scratch.zip(TIMES).map(|(bytes, times)| bytes * times).sum();
+        let pixels = shape::elements(inputs[0]);
+        let runs = (batch * height * width.div_ceil(COLUMNS as usize)) as u64 * RUNS;
+        Some(DeviceWork {
+            bytes: self.work(inputs).bytes + passes,
+            atomics: RUN_ATOMICS * runs,
+            instructions: PIXEL_INSTRUCTIONS * pixels + RUN_INSTRUCTIONS * runs,
+            ..DeviceWork::default()
+        })
+    }
+
     fn scratch(&self, inputs: &[&[usize]]) -> Vec<u64> {
         Passes::scratch([0, 1, 2].map(|dim| inputs[0][dim]))
     }

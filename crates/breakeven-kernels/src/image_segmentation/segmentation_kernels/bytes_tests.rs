@@ -1,14 +1,12 @@
 //! The bytes of the table at the head of the GPU form.
 
 use super::super::{Connectivity, ImageSegmentation};
-use super::Passes;
 use super::tiles::{COLUMNS, ROWS};
+use super::{Passes, TIMES};
+use crate::described::H200;
+use crate::gpu::DeviceForm;
 use crate::operator::Operator;
 use crate::tensor::Tensor;
-
-/// How often each buffer of the scratch memory is written or read completely, in its order; that of
-/// the graph is not.
-const TIMES: [u64; 8] = [3, 3, 2, 0, 0, 3, 2, 4];
 
 /// Bytes that are moved for a component at a tile's rim at the most, and for one of those
 /// that touch no other.
@@ -74,4 +72,21 @@ fn at_most_one_and_a_half_times_the_compulsory_bytes_are_moved() {
     let columns = COLUMNS as usize;
     let checkerboard = moved(four, false, |at| (at / columns + at).is_multiple_of(2));
     assert!(checkerboard <= 1.5, "{checkerboard}");
+}
+
+#[test]
+fn the_bytes_of_an_image_and_the_runs_of_noise_are_counted() {
+    let segments = ImageSegmentation::new(0.5, Connectivity::Four).unwrap();
+    let configuration = Default::default();
+    let counts = segments
+        .counts(&H200, &[&[3, 64, 64]], &configuration)
+        .unwrap();
+    // Two tiles of 64 rows an image, with eight runs in each row.
+    let runs = 3 * 2 * 64 * 8;
+    assert_eq!(counts.atomics, 20 * runs);
+    assert_eq!(counts.instructions, 42 * 3 * 4096 + 400 * runs);
+    // Of a tile: 64 words of masks, 96 of the rim, its size, 64 of firsts and of ranks; of an
+    // image one block.
+    let tile = 4 * (3 * 64 + 3 * 96 + 2 + 3 * 64 + 2 * 64);
+    assert_eq!(counts.bytes, 3 * (8 * 4096 + 2 * tile + 4 * 4));
 }
