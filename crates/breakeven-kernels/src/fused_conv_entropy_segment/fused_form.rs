@@ -1,14 +1,15 @@
 //! The GPU form: the kernels of the three operators, in variants that store bins and masks. The
 //! passes of the segmentation begin with the masks.
 //!
-//! Bytes of a pixel, with images as large as the convolution's result and few components:
+//! Bytes of a pixel, with images as large as the convolution's result and few components; the
+//! roots of runs are up to 2 more in both:
 //!
 //! | stage | alone | here |
 //! |---|---|---|
 //! | convolution | 4 + 4 | 4 + 1 |
 //! | entropy | 4 + 4 | 1 + 1/8 |
-//! | segmentation | 9.3 | 5.2, without its first launch |
-//! | all | 25.3 | 11.3 |
+//! | segmentation | 9.6 | 5.5, without its first launch |
+//! | all | 25.6 | 11.6 |
 
 use super::super::conv2d::conv2d_kernels::{To, UNITS};
 use super::super::image_segmentation::segmentation_kernels::Passes;
