@@ -17,7 +17,7 @@
 //!
 //! That is 9.8 bytes a pixel, where 8 are compulsory, up to 2 for roots, and up to 68 a component
 //! at a rim, counted as if no cache held any. Smooth images have next to none of them, 1.23
-//! times what is compulsory; noise makes 1.6 times at the most, and a checkerboard of pixels
+//! times what is compulsory; noise makes 1.61 times at the most, and a checkerboard of pixels
 //! that touch at corners alone 1.73. The roots are kept because finding them again takes longer
 //! than moving them: some 170 of 400 instructions of a run.
 //!
