@@ -2,6 +2,11 @@
 //! rows that they need once and adds each value to all outputs that it belongs to: eight outputs
 //! of a filter of 3×3 take 30 loads instead of 72.
 
+#![expect(
+    clippy::explicit_counter_loop,
+    reason = "a counter is known when the kernel is compiled, a loop's variable is not"
+)]
+
 use cubecl::prelude::*;
 
 use super::Conv2d;

@@ -286,8 +286,8 @@ impl DeviceForm for MatrixMultiply {
         let sizes = sizes(inputs).ok()?;
         let [batch, m, k, n] = sizes;
         let cut = TILINGS.get(configuration.get("tiling")? as usize)?;
-        let lanes = |len: usize| if len.is_multiple_of(4) { 4 } else { 1 };
-        let [k_lanes, n_lanes] = [k, n].map(|len| lanes(len) as u64);
+        let lanes = |len: usize| if len.is_multiple_of(4) { 4_u64 } else { 1 };
+        let [k_lanes, n_lanes] = [k, n].map(lanes);
         let [down, across] = cut.units.map(u64::from);
         let [rows, columns] = cut.each.map(u64::from);
         let (units, depth) = (down * across, u64::from(DEPTH));
