@@ -85,19 +85,19 @@ fn at_most_one_and_three_quarters_times_the_compulsory_bytes_are_moved() {
 }
 
 #[test]
-fn the_bytes_of_an_image_and_the_runs_of_noise_are_counted() {
+fn the_bytes_of_an_image_and_a_run_per_row_are_counted() {
     let segments = ImageSegmentation::new(0.5, Connectivity::Four).unwrap();
     let configuration = Default::default();
     let counts = segments
         .counts(&H200, &[&[3, 64, 64]], &configuration)
         .unwrap();
-    // Two tiles of 64 rows an image, with eight runs in each row.
-    let runs = 3 * 2 * 64 * 8;
+    // Two tiles of 64 rows an image, with a run in each row.
+    let runs = 3 * 2 * 64;
     assert_eq!(counts.atomics, 13 * runs);
     assert_eq!(counts.instructions, 40 * 3 * 4096 + 241 * runs);
     // Of a tile: 64 words of masks, 96 of the rim, its size, 64 of firsts and of ranks; of an
-    // image one block. A word for a row's open components and four for its runs, both ways.
+    // image one block. A word for a row's open components and one for its run, both ways.
     let tile = 4 * (3 * 64 + 3 * 96 + 2 + 3 * 64 + 2 * 64);
-    let kept = 8 * 64 * (1 + 4);
+    let kept = 8 * 64 * (1 + 1);
     assert_eq!(counts.bytes, 3 * (8 * 4096 + 2 * (tile + kept) + 4 * 4));
 }
