@@ -1,7 +1,7 @@
 //! Finds bottlenecks: operations that are slow, unsteady or spiky, with the likely cause as far as
 //! the profile shows it, and the next step.
 
-use breakeven_profile::profile::{Operation, OperationKey, Profile};
+use breakeven_profile::profile::{Limit, Operation, OperationKey, Profile};
 use breakeven_profile::stats::Summary;
 use breakeven_profile::unit::percent;
 use serde::Serialize;
@@ -230,6 +230,14 @@ impl Subject<'_> {
             (
                 format!("{share} of a call is launch latency"),
                 "put more work into one launch",
+            )
+        } else if let Some(share) = bound(shares.bound_share)
+            && let Some(limit @ (Limit::SharedMemory | Limit::Atomics | Limit::Latency)) =
+                shares.bound
+        {
+            (
+                format!("bound by {limit}: {share} of what the device can do"),
+                "another algorithm: fewer accesses to shared memory, or fewer that wait for others",
             )
         } else if let Some(share) = bound(shares.flops_share) {
             (

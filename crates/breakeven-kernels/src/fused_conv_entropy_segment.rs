@@ -121,7 +121,7 @@ impl Operator for FusedConvEntropySegment {
         let correlation = self.conv.correlation(views)?;
         let shapes: Vec<_> = views.iter().map(|view| view.shape).collect();
         let [batch, height, width] = self.shape(&shapes)?;
-        let table = self.entropy.table()?;
+        let growth = self.entropy.growth()?;
 
         let mut bins = vec![0_u8; out.len()];
         let rows = |pixels: usize| (pixels / width).max(1);
@@ -151,7 +151,7 @@ impl Operator for FusedConvEntropySegment {
                 let mut values = vec![0.0; width];
                 for (index, words) in foreground.chunks_mut(each).enumerate() {
                     let row = start / each + index;
-                    self.entropy.row(table, &bins, height, row, &mut values);
+                    self.entropy.row(growth, &bins, height, row, &mut values);
                     set_foreground(&values, self.segment.threshold, words);
                 }
             },

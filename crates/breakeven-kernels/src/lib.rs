@@ -70,6 +70,30 @@ fn cube_sizes(gpu: &crate::gpu::Gpu, least: u32) -> impl Iterator<Item = u32> {
         .take_while(move |units| *units <= most)
 }
 
+/// Devices as they describe themselves, for tests of defaults and counts.
+#[cfg(all(test, feature = "gpu"))]
+mod described {
+    use crate::gpu::Properties;
+
+    /// An NVIDIA H200 by CUDA.
+    pub(crate) const H200: Properties = Properties {
+        multiprocessors: Some(132),
+        shared_memory_bytes: 227 << 10,
+        max_units: 1024,
+        plane: 32,
+        is_software: false,
+    };
+
+    /// Mesa's software GPU.
+    pub(crate) const MESA: Properties = Properties {
+        multiprocessors: None,
+        shared_memory_bytes: 32 << 10,
+        max_units: 1024,
+        plane: 8,
+        is_software: true,
+    };
+}
+
 /// 1024.
 const KI: u32 = 1 << 10;
 

@@ -16,8 +16,8 @@
 //! rounding 255·v, which moves pixels to other bins than ⌊256·v⌋.
 //!
 //! Both forms slide the window: per step one line of pixels leaves the histogram and one enters it,
-//! and the sum changes by integer differences of a fixed-point table of c·log2 c, so that it is
-//! exact however long it slides.
+//! and the sum changes by the integer differences of c·log2 c in fixed point, from a table, so that
+//! it is exact however long it slides.
 
 use super::parallel::{self, Cut};
 use super::sharing::Sharing;
@@ -50,8 +50,8 @@ const BINS: usize = 256;
 #[derive(Debug, Clone)]
 pub struct PixelEntropy {
     pub(super) window: usize,
-    /// c·log2 c for every count that a window can hold, in multiples of 1 / `scale`.
-    table: Tensor<'static, u32>,
+    /// What c·log2 c grows by from every count below a window's, in multiples of 1 / `scale`.
+    growth: Tensor<'static, u32>,
     scale: f32,
     /// log2 c in floating point, for the window's N.
     log2: Vec<f32>,
@@ -80,10 +80,11 @@ impl PixelEntropy {
         #[expect(clippy::cast_sign_loss, reason = "c·log2 c is never negative")]
         let fixed = |count| (weight(count) * scale).round() as u32;
         let log2 = |count: usize| (count.max(1) as f32).log2();
-        let table: Vec<u32> = (0..=counts).map(fixed).collect();
+        let growth = |count: usize| fixed(count + 1) - fixed(count);
+        let growth: Vec<u32> = (0..counts).map(growth).collect();
         Ok(Self {
             window,
-            table: Tensor::new(table, &[counts + 1])?,
+            growth: Tensor::new(growth, &[counts])?,
             scale: scale as f32,
             log2: (0..=counts).map(log2).collect(),
         })
@@ -96,16 +97,16 @@ impl PixelEntropy {
         center.saturating_sub(back)..(center + ahead + 1).min(size)
     }
 
-    /// The fixed-point table, for [`row`](Self::row).
-    pub(super) fn table(&self) -> Result<&[u32], Error> {
-        Ok(self.table.host()?)
+    /// The table, for [`row`](Self::row).
+    pub(super) fn growth(&self) -> Result<&[u32], Error> {
+        Ok(self.growth.host()?)
     }
 
     /// One row of images' bins, counted over all of them: the window slides from left to
     /// right.
     pub(super) fn row(
         &self,
-        table: &[u32],
+        growth: &[u32],
         bins: &[u8],
         height: usize,
         row: usize,
@@ -116,7 +117,7 @@ impl PixelEntropy {
         let rows = self.reach(row % height, height);
         let mut histogram = Histogram {
             counts: [0; BINS],
-            table,
+            growth,
             sum: 0,
         };
         let column = |x: usize| rows.clone().map(move |y| usize::from(bins[y * width + x]));
@@ -137,10 +138,10 @@ impl PixelEntropy {
     }
 }
 
-/// Counts per bin and the running sum of their table values.
+/// Counts per bin and the running sum of their c·log2 c.
 struct Histogram<'t> {
     counts: [u16; BINS],
-    table: &'t [u32],
+    growth: &'t [u32],
     sum: u32,
 }
 
@@ -149,14 +150,14 @@ impl Histogram<'_> {
     fn add(&mut self, bin: usize) {
         let count = usize::from(self.counts[bin]);
         self.counts[bin] += 1;
-        self.sum += self.table[count + 1] - self.table[count];
+        self.sum += self.growth[count];
     }
 
     #[inline(always)]
     fn remove(&mut self, bin: usize) {
         let count = usize::from(self.counts[bin]);
         self.counts[bin] -= 1;
-        self.sum -= self.table[count] - self.table[count - 1];
+        self.sum -= self.growth[count - 1];
     }
 }
 
@@ -191,7 +192,7 @@ impl Operator for PixelEntropy {
     }
 
     fn parameters(&self) -> Vec<&dyn Parameter> {
-        vec![&self.table]
+        vec![&self.growth]
     }
 
     /// Every pixel's bin.
@@ -202,7 +203,7 @@ impl Operator for PixelEntropy {
     fn cpu(&self, views: &[View<'_, f32>], out: &mut [f32]) -> Result<(), Error> {
         let [view] = inputs(self.name(), views)?;
         let [_, height, width] = images(self.name(), &[view.shape])?;
-        let table = self.table()?;
+        let growth = self.growth()?;
         let mut bins = vec![0_u8; out.len()];
         parallel::for_chunks(&SORTING, &mut bins, Cut::into(SORTED), |start, bins| {
             sort(&view.values[start..], bins);
@@ -214,7 +215,7 @@ impl Operator for PixelEntropy {
         };
         parallel::for_chunks(&SHARING, out, cut, |start, out| {
             for (index, out) in out.chunks_mut(width).enumerate() {
-                self.row(table, &bins, height, start / width + index, out);
+                self.row(growth, &bins, height, start / width + index, out);
             }
         });
         Ok(())

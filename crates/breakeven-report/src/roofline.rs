@@ -42,16 +42,21 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
                 let intensity = flops as f64 / bytes as f64;
                 let name = label(row);
                 let share = |share: Option<f64>| {
-                    share.map_or_else(String::new, |share| {
-                        format!(", {} of the peak", unit::percent(share))
-                    })
+                    share.map(|share: f64| format!(", {} of the peak", unit::percent(share)))
                 };
+                // What limits a kernel takes the place of the fractions of both peaks.
+                let bound = row.roofline.bound.zip(row.roofline.bound_share);
+                let share = |of_peak| share(of_peak).filter(|_| bound.is_none());
+                let share = |of_peak| share(of_peak).unwrap_or_default();
                 let bandwidth = row.roofline.bytes_per_s.map_or_else(String::new, |rate| {
                     let rate = unit::bytes_per_s(rate);
                     format!("\n{rate}{}", share(row.roofline.bytes_share))
                 });
+                let bound = bound.map_or_else(String::new, |(limit, share)| {
+                    format!("\n{} of {limit}", unit::percent(share))
+                });
                 let text = format!(
-                    "{name}\n{}{}{bandwidth}",
+                    "{name}\n{}{}{bandwidth}{bound}",
                     unit::flops_per_s(achieved),
                     share(row.roofline.flops_share),
                 );

@@ -5,9 +5,10 @@
 //!     … -- --smoke      only whether each kernel is right, at its default size
 //!
 //! `gpu_error` is the largest difference of the outputs on both, which must be small.
-//! `gpu_roofline` is the share of the attainable rate, which is the lesser of the
-//! measured arithmetic and of the measured copy bandwidth (at the working set's size)
-//! times the operations per byte: the kernel alone, inputs and output on the device.
+//! `gpu_roofline` is the share of what limits the kernel, which its line names: the slowest of
+//! the measured copy bandwidth (at the working set's size), arithmetic, shared memory, its
+//! atomics and its latency for the kernel's counted work; the kernel alone, inputs and output on
+//! the device.
 //! Its time is by the device's clock; on CUDA, where CubeCL has none, by the host's,
 //! as its share of a lot of launches with one wait. `gpu_gain` is the CPU's
 //! time over the kernel's, `gpu_gain_with_transfers` over that of a whole call from
@@ -188,8 +189,9 @@ fn print(evidence: &Evidence, on_gpu: &Operation, gains: &Gains) {
     let name = &on_gpu.name;
     println!("{name}: {}", on_gpu.workload.as_deref().unwrap_or_default());
     let share = rounds::roofline(evidence, on_gpu);
-    if let Some(share) = share {
+    if let Some((limit, share)) = share {
         metric(&format!("gpu_roofline/{name}"), 100.0 * share, "%");
+        println!("  of {limit}");
     }
     let bytes = on_gpu.bytes.unwrap_or_default() as f64;
     metric(

@@ -262,13 +262,13 @@ fn the_device_and_the_memory_are_told() {
     assert_eq!(bytes(&[task(10, 10), task(4, 4)]), Some(12 * 14));
     assert_eq!(bytes(&[task(10, 9)]), None);
     // Two images and their labels; of each its one tile: two words for each component that
-    // its rim may have, words for the rim, three for each row, two counts.
+    // its rim may have, words for the rim, twelve for each row, two counts.
     let segments = ImageSegmentation::new(0.5, Connectivity::Four).unwrap();
     let executor = OperatorExecutor::new(&gpu, Arc::new(segments));
     let images = [image([8, 8], 0), image([8, 8], 1)];
     assert_eq!(
         executor.batch_bytes(&images),
-        Some(2 * (2 * 256 + 2 * 64 + 64 + 3 * 32 + 2 * 4))
+        Some(2 * (2 * 256 + 2 * 64 + 64 + 12 * 32 + 2 * 4))
     );
     // The filter is there once.
     let executor = OperatorExecutor::new(&gpu, Arc::new(edges()));

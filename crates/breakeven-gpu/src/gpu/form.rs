@@ -1,6 +1,8 @@
 //! An operator's form for devices.
 
-use super::{Buffer, Gpu};
+use breakeven_profile::profile::DeviceWork;
+
+use super::{Buffer, Gpu, Properties};
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::tune::{Configuration, Space};
 
@@ -19,6 +21,19 @@ pub trait DeviceForm: Send + Sync {
     fn space(&self, gpu: &Gpu, inputs: &[&[usize]]) -> Space {
         let _ = (gpu, inputs);
         Space::default()
+    }
+
+    /// Counts the least work of a call on such a device in that configuration: the model that the
+    /// kernel's time is judged by. None if it is not counted; then a call is judged by its
+    /// [`Work`](crate::plan::Work) alone.
+    fn counts(
+        &self,
+        on: &Properties,
+        inputs: &[&[usize]],
+        configuration: &Configuration,
+    ) -> Option<DeviceWork> {
+        let _ = (on, inputs, configuration);
+        None
     }
 
     /// Starts the work and returns at once. The output has at least one element.

@@ -33,6 +33,7 @@ mod flight;
 mod form;
 mod memory;
 mod open;
+mod properties;
 mod ring;
 mod run;
 mod staging;
@@ -53,6 +54,7 @@ pub use executor::OperatorExecutor;
 pub use flight::Flight;
 pub use form::{DeviceForm, Launch, Output};
 pub use memory::{Memory, MemoryStats};
+pub use properties::Properties;
 pub use run::Call;
 pub use timing::KernelClock;
 /// The library of Vulkan, Metal and DX12, in the version that this crate uses.

@@ -1,9 +1,10 @@
-//! A GPU's peaks: bandwidth and arithmetic by its own clock, launch latency and
+//! A GPU's peaks: bandwidth, arithmetic and shared memory by its own clock, launch latency and
 //! transfer rates by the host's.
 
 use breakeven_profile::profile::{Bandwidth, Peak};
 use breakeven_profile::recorder::Clock;
 use breakeven_profile::stats;
+use cubecl::features::AtomicUsage;
 use cubecl::prelude::*;
 
 use super::{REPEATS, WORKING_SETS};
@@ -18,6 +19,9 @@ const CHAINS: u32 = 8;
 
 /// A copy that takes longer than this, in seconds, is the last one.
 const SLOW_S: f64 = 0.03;
+
+/// Accesses to shared memory of one unit in one launch.
+const ACCESSES: u32 = 4_096;
 
 /// Bytes of one measured transfer.
 const TRANSFER: usize = 32 << 20;
@@ -60,6 +64,38 @@ fn multiply_adds(out: &mut Array<f32>, factor: f32, addend: f32, #[comptime] rou
     }
 }
 
+/// Each unit follows a chain of words in shared memory, `rounds` times eight accesses that wait
+/// for each other. Units that run in step are at words of different banks.
+#[cube(launch_unchecked)]
+fn chase(out: &mut Array<u32>, step: u32, #[comptime] rounds: u32, #[comptime] atomic: bool) {
+    let mut at = UNIT_POS_X;
+    let next = (UNIT_POS_X + step) % UNITS;
+    if atomic {
+        let words = SharedMemory::<Atomic<u32>>::new(comptime!(UNITS as usize));
+        words[UNIT_POS_X as usize].store(next);
+        sync_cube();
+        for _ in 0..rounds {
+            #[unroll]
+            for _ in 0..8u32 {
+                at = words[at as usize].fetch_add(0u32);
+            }
+        }
+    } else {
+        let mut words = SharedMemory::<u32>::new(comptime!(UNITS as usize));
+        words[UNIT_POS_X as usize] = next;
+        sync_cube();
+        for _ in 0..rounds {
+            #[unroll]
+            for _ in 0..8u32 {
+                at = words[at as usize];
+            }
+        }
+    }
+    if ABSOLUTE_POS < out.len() {
+        out[ABSOLUTE_POS] = at;
+    }
+}
+
 /// Measures everything on an open GPU; takes a second or two.
 ///
 /// # Errors
@@ -92,6 +128,12 @@ pub fn measure_gpu(gpu: &Gpu) -> Result<Peak, DeviceError> {
         launch_ns: Some(launch_latency(gpu, &clock)?),
         upload_bytes_per_s: Some(upload),
         download_bytes_per_s: Some(download),
+        shared_accesses_per_s: Some(access_rate(gpu, false)?),
+        shared_atomics_per_s: match has_atomics(gpu) {
+            true => Some(access_rate(gpu, true)?),
+            false => None,
+        },
+        access_ns: Some(access_latency(gpu)?),
     };
     gpu.memory().trim();
     Ok(peak)
@@ -117,30 +159,76 @@ fn copy_rate(gpu: &Gpu, working_set: u64) -> Result<f64, DeviceError> {
 }
 
 fn arithmetic_rate(gpu: &Gpu) -> Result<f64, DeviceError> {
-    // Enough units to fill a large device; grown until a launch takes a millisecond.
+    let flops = 2.0 * f64::from(CHAINS) * f64::from(ROUNDS);
+    full_rate(gpu, flops, |out, len| {
+        let count = grid(len, UNITS);
+        with_client!(gpu, client => {
+            // SAFETY: the buffer holds `len` elements and the kernel stops at its length.
+            unsafe {
+                multiply_adds::launch_unchecked(
+                    client, count, CubeDim::new_1d(UNITS), out.array(), 0.999_9, 1e-4, ROUNDS,
+                );
+            }
+        });
+        Ok(())
+    })
+}
+
+/// The rate of launches whose units do `each` work, with enough units to fill a large device:
+/// grown until a launch takes a millisecond.
+fn full_rate(
+    gpu: &Gpu,
+    each: f64,
+    launch: impl Fn(&Buffer, usize) -> Result<(), DeviceError> + Sync,
+) -> Result<f64, DeviceError> {
     let mut len = 1 << 10;
     loop {
         let out = filled(gpu, len)?;
-        let launch = || {
-            let count = grid(len, UNITS);
-            with_client!(gpu, client => {
-                // SAFETY: the buffer holds `len` elements and the kernel stops at its length.
-                unsafe {
-                    multiply_adds::launch_unchecked(
-                        client, count, CubeDim::new_1d(UNITS), out.array(), 0.999_9, 1e-4, ROUNDS,
-                    );
-                }
-            });
-            Ok(())
-        };
+        let launch = || launch(&out, len);
         gpu.timed(launch)?;
         let time = gpu.timed(launch)?;
         if time.as_secs_f64() > 1e-3 || len >= 1 << 24 {
-            let flops = 2.0 * f64::from(CHAINS) * f64::from(ROUNDS) * len as f64;
-            return best(gpu, launch, flops);
+            return best(gpu, launch, each * len as f64);
         }
         len *= 4;
     }
+}
+
+fn has_atomics(gpu: &Gpu) -> bool {
+    let element = u32::as_type_native_unchecked().elem_type();
+    let atomic = Type::new(StorageType::Atomic(element));
+    let usage = with_client!(gpu, client => client.properties().atomic_type_usage(atomic));
+    usage.contains(AtomicUsage::Add)
+}
+
+/// Launches `len` units that each make [`ACCESSES`].
+fn access(gpu: &Gpu, out: &Buffer, len: usize, atomic: bool) -> Result<(), DeviceError> {
+    let count = grid(len, UNITS);
+    with_client!(gpu, client => {
+        // SAFETY: the buffer holds `len` elements and the kernel stops at its length; all words
+        // of shared memory hold positions in it.
+        unsafe {
+            chase::launch_unchecked(
+                client, count, CubeDim::new_1d(UNITS), out.array(), 1, ACCESSES / 8, atomic,
+            );
+        }
+    });
+    Ok(())
+}
+
+/// Accesses to shared memory per second, of a full device.
+fn access_rate(gpu: &Gpu, atomic: bool) -> Result<f64, DeviceError> {
+    full_rate(gpu, f64::from(ACCESSES), |out, len| {
+        access(gpu, out, len, atomic)
+    })
+}
+
+/// Time of an access that waits for the one before it, ns, in a cube that has the device alone.
+fn access_latency(gpu: &Gpu) -> Result<f64, DeviceError> {
+    let len = UNITS as usize;
+    let out = filled(gpu, len)?;
+    let per_s = best(gpu, || access(gpu, &out, len, false), f64::from(ACCESSES))?;
+    Ok(1e9 / per_s)
 }
 
 /// `work` over the least device time of a few launches, after one that does not count.

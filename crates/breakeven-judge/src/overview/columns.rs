@@ -20,6 +20,9 @@ pub(super) const CALL: &str = "call";
 /// The name for the medians of the runs.
 pub(super) const RUN_MEDIANS: &str = "run_medians";
 
+/// The key of the bandwidth's fraction of the peak.
+pub(super) const BYTES_SHARE: &str = "bytes_share";
+
 /// What a line of figures is about.
 #[derive(Debug, Clone, Copy)]
 #[must_use]
@@ -74,7 +77,7 @@ const CSV: Column = Column {
 
 /// All columns, in the order of the tables.
 #[rustfmt::skip]
-pub static COLUMNS: [Column; 39] = [
+pub static COLUMNS: [Column; 41] = [
     Column { key: "operation", csv: 1, cell: Word(|line| Some(line.row.key.name.clone())), ..CSV },
     Column { key: "device", csv: 2, cell: Word(|line| Some(line.row.key.device.clone())), ..CSV },
     Column { key: "software_gpu", csv: 3, cell: Word(|line| Some(line.row.software_gpu.to_string())), ..CSV },
@@ -100,9 +103,11 @@ pub static COLUMNS: [Column; 39] = [
     Column { key: "idle_joules_per_call", csv: 35, cell: Figure(Unit::Joules, |line| line.call()?.idle_joules_per_call), ..CSV },
     Column { key: "gpu_use", csv: 0, heading: "GPU use", about: "fraction of the GPU's units that a call keeps busy", weights: [70, 12], cell: Figure(Unit::Share, |line| line.timed()?.gpu_use) },
     Column { key: "bytes_per_s", csv: 18, heading: "bandwidth", about: "bytes per second at the median", weights: [40, 85], cell: Figure(Unit::BytesPerS, |line| line.rates?.bytes_per_s) },
-    Column { key: "bytes_share", csv: 19, heading: "of peak", about: "bandwidth as a fraction of the device's measured peak", weights: [40, 85], cell: Figure(Unit::OfPeak, |line| line.rates?.bytes_share) },
+    Column { key: BYTES_SHARE, csv: 19, heading: "of peak", about: "bandwidth as a fraction of the device's measured peak", weights: [40, 85], cell: Figure(Unit::OfPeak, |line| line.rates?.bytes_share) },
     Column { key: "flops_per_s", csv: 20, heading: "arithmetic", about: "floating-point operations per second at the median", weights: [35, 86], cell: Figure(Unit::FlopsPerS, |line| line.rates?.flops_per_s) },
     Column { key: "flops_share", csv: 21, heading: "of peak", about: "arithmetic as a fraction of the device's measured peak", weights: [35, 86], cell: Figure(Unit::OfPeak, |line| line.rates?.flops_share) },
+    Column { key: "bound", csv: 36, cell: Word(|line| Some(line.rates?.bound?.to_string())), ..CSV },
+    Column { key: "bound_share", csv: 37, cell: Figure(Unit::Share, |line| line.rates?.bound_share), ..CSV },
     Column { key: "first_call_ns", csv: 22, cell: Figure(Unit::Time, |line| line.call()?.first_call_ns), ..CSV },
     Column { key: "budget_ns", csv: 23, cell: Figure(Unit::Time, |line| Some(line.budget()?.max)), ..CSV },
     Column { key: "budget", csv: 24, cell: Word(|line| Some(line.budget()?.standing.to_string())), ..CSV },

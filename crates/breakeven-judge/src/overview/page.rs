@@ -5,11 +5,12 @@ use std::iter;
 
 use breakeven_profile::profile::{CountedEnergy, Operation, Profile};
 
-use super::columns::{CALL, COLUMNS, Cell, Column, Line, RUN_MEDIANS};
+use super::columns::{BYTES_SHARE, CALL, COLUMNS, Cell, Column, Line, RUN_MEDIANS};
 use super::{Overview, Row as Judged};
 use crate::advise::CallsOf;
 use crate::page::figures::{Unit, plural, share, time};
 use crate::page::{self, Page, Row, Table, Text, Tone};
+use crate::roofline::Roofline;
 use crate::winner::median;
 
 /// The columns for a recorded program, or for a benchmark.
@@ -28,9 +29,14 @@ fn cells(line: &Line<'_>, of_program: bool) -> Vec<Text> {
     for (column, _) in shown(of_program) {
         // A program's calls are counted once, not per phase.
         let is_shown = line.part == CALL || column.weights[1] > 0;
-        let text = match is_shown {
-            true => column.text(line, Unit::narrow),
-            false => String::new(),
+        let bound = line.rates.filter(|_| is_of_peak(column));
+        let bound = bound.and_then(Roofline::of_bound);
+        let text = match bound {
+            // What limits a kernel stands once, by its bandwidth.
+            Some(bound) if column.key == BYTES_SHARE => bound,
+            Some(_) => String::new(),
+            None if is_shown => column.text(line, Unit::narrow),
+            None => String::new(),
         };
         match cells.last_mut().filter(|_| is_of_peak(column)) {
             Some(_) if text.is_empty() => {}
@@ -66,9 +72,12 @@ impl Overview {
                 .collect(),
         });
         if rows.iter().any(|row| row.roofline.bytes_share.is_some()) {
-            page.aside(
-                "GB/s and GFLOP/s at the median, with the fraction of the device's measured peak",
-            );
+            let of_peak =
+                "GB/s and GFLOP/s at the median, with the fraction of the device's measured peak";
+            page.aside(match rows.iter().any(|row| row.roofline.bound.is_some()) {
+                true => format!("{of_peak}, or of the resource that limits the kernel"),
+                false => of_peak.to_owned(),
+            });
         }
         if let Some(counters) = counters(profile) {
             page.aside(counters);

@@ -1,20 +1,20 @@
 //! The GPU form: the kernels of the three operators, in variants that store bins and masks. The
 //! passes of the segmentation begin with the masks.
 //!
-//! Bytes of a pixel, with images as large as the convolution's result and few components:
+//! Bytes of a pixel, with images as large as the convolution's result and few components; the
+//! roots of runs are up to 2 more in both:
 //!
 //! | stage | alone | here |
 //! |---|---|---|
 //! | convolution | 4 + 4 | 4 + 1 |
 //! | entropy | 4 + 4 | 1 + 1/8 |
-//! | segmentation | 9.3 | 5.2, without its first launch |
-//! | all | 25.3 | 11.3 |
+//! | segmentation | 9.6 | 5.5, without its first launch |
+//! | all | 25.6 | 11.6 |
 
 use super::super::conv2d::conv2d_kernels::{To, UNITS};
 use super::super::image_segmentation::segmentation_kernels::Passes;
 use super::super::pixel_entropy::entropy_kernels::{self, BIN_ROWS, Data};
 use super::FusedConvEntropySegment;
-use super::PixelEntropy;
 use crate::cube_sizes;
 use crate::error::DeviceError;
 use crate::gpu::{DeviceForm, Gpu, Launch};
@@ -39,7 +39,7 @@ impl DeviceForm for FusedConvEntropySegment {
     fn space(&self, gpu: &Gpu, inputs: &[&[usize]]) -> Space {
         let shape = self.shape(inputs).unwrap_or_default();
         let conv = self.conv.space(gpu, inputs);
-        let mut tunables = PixelEntropy::tunables(gpu, shape, true);
+        let mut tunables = self.entropy.tunables(gpu, shape, true);
         if !tunables.is_empty() {
             tunables.push(Tunable::new("conv_units", UNITS, cube_sizes(gpu, 32)));
         }
@@ -53,12 +53,12 @@ impl DeviceForm for FusedConvEntropySegment {
     fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
         let shape = self.shape(launch.shapes)?;
         let (bins, passes) = (&launch.scratch[0], Passes::of(&launch.scratch[1..]));
-        let [filter, table] = [&launch.parameters[0], &launch.parameters[1]];
+        let [filter, growth] = [&launch.parameters[0], &launch.parameters[1]];
         let units = launch.tuned("conv_units")?;
         self.conv
             .correlate(launch, filter, To::Bins(bins), units, BIN_ROWS)?;
         let masks = Data::Bins(bins, passes.masks, self.segment.threshold);
-        self.entropy.slide(launch, shape, table, masks)?;
+        self.entropy.slide(launch, shape, growth, masks)?;
         passes.label(launch.gpu, shape, self.segment.connectivity, launch.output)
     }
 }

@@ -8,18 +8,18 @@
 //! | launch | does | a pixel | a component |
 //! |---|---|---|---|
 //! | `mask` | makes bits of pixels | 4 + 1/8 | |
-//! | `label` | finds the components of tiles, sets a bit at the first pixels of the complete ones, and records which incomplete one is at each place of the rim | 1/8 + 3/16 + 1/8 | 8 |
+//! | `label` | finds the components of tiles, sets a bit at the first pixels of the complete ones, records which incomplete one is at each place of the rim, and keeps the runs' roots | 1/8 + 3/16 + 1/8 + 1/8, and up to 1 | 8 |
 //! | `join` | unites components of tiles that touch | 3/8 | 8 to 24 |
 //! | `settle` | finds each one's root, and sets a bit at the root's first pixel | | 12 to 16 |
 //! | `count` | counts those bits, in raster order | 1/8 + 1/8 | |
 //! | `offsets` | sums the counts | | |
-//! | `spread` | finds the components of tiles again, and writes their labels | 3/8 + 4 | 20 |
+//! | `spread` | writes the labels of the runs | 3/8 + 1/8 + 4, and up to 1 | 20 |
 //!
-//! That is 9.6 bytes a pixel, where 8 are compulsory, and up to 68 a component at a rim,
-//! counted as if no cache held any. Smooth images have next to none of them, 1.2 times
-//! what is compulsory; noise makes 1.37 times at the most, with 40 % of foreground, and a
-//! checkerboard of pixels that touch at corners alone 1.45. A tile has 94 at the most:
-//! were each to touch another one's, as in an image made for it, that were 1.58.
+//! That is 9.8 bytes a pixel, where 8 are compulsory, up to 2 for roots, and up to 68 a component
+//! at a rim, counted as if no cache held any. Smooth images have next to none of them, 1.23
+//! times what is compulsory; noise makes 1.61 times at the most, and a checkerboard of pixels
+//! that touch at corners alone 1.73. The roots are kept because finding them again takes longer
+//! than moving them: some 170 of 400 instructions of a run.
 //!
 //! The root of a component is that of its tiles' components whose first pixel comes
 //! first in raster order, whatever the order of the atomics was. So labels are those
@@ -30,7 +30,11 @@ use cubecl::prelude::*;
 
 use super::{Connectivity, ImageSegmentation, images};
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::gpu::{Buffer, DeviceForm, Gpu, Launch, grid, with_client};
+use crate::gpu::{Buffer, DeviceForm, Gpu, Launch, Properties, grid, with_client};
+use crate::operator::Operator;
+use crate::tensor::shape;
+use crate::tune::Configuration;
+use breakeven_profile::profile::DeviceWork;
 
 #[cfg(test)]
 mod bytes_tests;
@@ -40,7 +44,7 @@ mod tile;
 pub(crate) mod tiles;
 
 use sums::UNITS;
-use tile::SHARED_BYTES;
+use tile::{KEPT, SHARED_BYTES};
 use tiles::{COLUMNS, ROWS, Tiles, place, transposed};
 
 /// A unit looks at half a column, and then has a row.
@@ -88,6 +92,8 @@ pub(crate) struct Passes<'s> {
     ranks: &'s Buffer,
     /// The bits in the blocks of the image before each block.
     counts: &'s Buffer,
+    /// What `label` found of each row of each tile.
+    kept: &'s Buffer,
 }
 
 impl<'s> Passes<'s> {
@@ -108,12 +114,22 @@ impl<'s> Passes<'s> {
             bytes([batch, 1, 1], words),
             bytes([batch, 1, 1], words),
             bytes([batch, 1, 1], words.div_ceil(UNITS as usize)),
+            bytes(tiles, rows.saturating_mul(KEPT as usize)),
         ]
     }
 
     pub(crate) fn of(scratch: &'s [Buffer]) -> Self {
-        let [masks, rims, sizes, parents, pixels, firsts, ranks, counts] =
-            std::array::from_fn(|at| &scratch[at]);
+        let [
+            masks,
+            rims,
+            sizes,
+            parents,
+            pixels,
+            firsts,
+            ranks,
+            counts,
+            kept,
+        ] = std::array::from_fn(|at| &scratch[at]);
         Self {
             masks,
             rims,
@@ -123,6 +139,7 @@ impl<'s> Passes<'s> {
             firsts,
             ranks,
             counts,
+            kept,
         }
     }
 
@@ -147,13 +164,14 @@ impl<'s> Passes<'s> {
             // away, and a neighbour of a tile is looked at only where the image has it.
             // `label` writes as many nodes of a tile as it counts in `sizes`, no others
             // are in `rims`, and parents are nodes of the same image; no more than that
-            // are read.
+            // are read. It keeps the root of every run, a node of the tile, and no others
+            // are looked up.
             unsafe {
                 tile::label::launch_unchecked(
                     client, grid(count, 1), tile,
                     self.masks.array(), self.rims.array(), self.sizes.array(),
                     self.parents.array(), self.pixels.array(), self.firsts.array(),
-                    tiles.argument(), corners,
+                    self.kept.array(), tiles.argument(), corners,
                 );
                 graph::join::launch_unchecked(
                     client, grid(count * rim, UNITS), cube,
@@ -175,8 +193,8 @@ impl<'s> Passes<'s> {
                 tile::spread::launch_unchecked(
                     client, grid(count, 1), tile,
                     self.masks.array(), self.parents.array(), self.pixels.array(),
-                    self.firsts.array(), self.ranks.array(), self.counts.array(), out.array(),
-                    tiles.argument(), corners,
+                    self.firsts.array(), self.ranks.array(), self.counts.array(), self.kept.array(),
+                    out.array(), tiles.argument(),
                 );
             }
         });
@@ -202,7 +220,49 @@ fn check(gpu: &Gpu) -> Result<(), DeviceError> {
     Ok(())
 }
 
+/// How often each buffer of the scratch memory is written or read completely, in its order; those of
+/// the graph and what is kept of a tile are not.
+const TIMES: [u64; 9] = [3, 3, 2, 0, 0, 3, 2, 4, 0];
+
+/// Bytes that are moved of a row of a tile's open components, and of a pair of runs' roots.
+const KEPT_BYTES: u64 = 8;
+
+/// Instructions of a pixel, in multiply-adds: a load, comparisons and a bit in `mask` 12, its
+/// fraction of a row's work 8, its label 20.
+const PIXEL_INSTRUCTIONS: u64 = 40;
+
+/// Instructions of a run of pixels, in multiply-adds (integers are two, the position of a bit is
+/// eight): a node of its own 43, three unions for four runs 73, its root 57 and keeping it 8; its
+/// label 60.
+const RUN_INSTRUCTIONS: u64 = 241;
+
+/// Atomic operations of a run: a node 1, three unions of five for four runs, its root 3, its
+/// label 3, and two pixels that look it up.
+const RUN_ATOMICS: u64 = 13;
+
+/// Runs in a row of a tile. What an image has is not known before: a smooth one about one; noise
+/// of which half is foreground eight, for which instructions are the bound.
+const RUNS: u64 = 1;
+
 impl DeviceForm for ImageSegmentation {
+    /// Of a smooth image; others have more runs, and their kernels more to do. Components at the
+    /// rims of tiles are not counted.
+    fn counts(&self, _: &Properties, inputs: &[&[usize]], _: &Configuration) -> Option<DeviceWork> {
+        let [batch, height, width] = images("image_segmentation", inputs).ok()?;
+        let scratch = Passes::scratch([batch, height, width]).into_iter();
+        let passes: u64 = scratch.zip(TIMES).map(|(bytes, times)| bytes * times).sum();
+        let pixels = shape::elements(inputs[0]);
+        let rows = (batch * height * width.div_ceil(COLUMNS as usize)) as u64;
+        let runs = rows * RUNS;
+        let kept = KEPT_BYTES * (rows + runs);
+        Some(DeviceWork {
+            bytes: self.work(inputs).bytes + passes + kept,
+            atomics: RUN_ATOMICS * runs,
+            instructions: PIXEL_INSTRUCTIONS * pixels + RUN_INSTRUCTIONS * runs,
+            ..DeviceWork::default()
+        })
+    }
+
     fn scratch(&self, inputs: &[&[usize]]) -> Vec<u64> {
         Passes::scratch([0, 1, 2].map(|dim| inputs[0][dim]))
     }

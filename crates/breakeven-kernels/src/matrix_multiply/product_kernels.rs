@@ -7,10 +7,11 @@ use cubecl::prelude::*;
 
 use super::{MatrixMultiply, sizes, variant};
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::gpu::{DeviceForm, Gpu, Launch, as_u32, grid, with_client};
+use crate::gpu::{DeviceForm, Gpu, Launch, Properties, as_u32, grid, with_client};
+use crate::operator::Operator;
 use crate::tensor::shape;
-use crate::tune::{Space, Tunable, source_number};
-use breakeven_machine::GpuKind;
+use crate::tune::{Configuration, Space, Tunable, source_number};
+use breakeven_profile::profile::DeviceWork;
 
 /// Terms of the sums that are in shared memory at a time.
 const DEPTH: u32 = 16;
@@ -20,9 +21,6 @@ const LANES_DOWN: u32 = 4;
 
 /// … and columns, so that they share most of what they fetch.
 const LANES_ACROSS: u32 = 8;
-
-/// Tiles that fill a device which does not say how many multiprocessors it has.
-const USUAL_FILL: usize = 64;
 
 /// Units of a cube that adds up the slices.
 const ADDING: u32 = 256;
@@ -76,19 +74,16 @@ const TILINGS: [Cut; 3] = [
 ];
 
 /// How many there are, from the smallest on, for which the device has the shared memory.
-fn tilings_on(gpu: &Gpu) -> usize {
-    let most = gpu.shared_memory_bytes();
-    let fits = |cut: &&Cut| cut.shared_bytes() <= most;
+fn tilings_on(on: &Properties) -> usize {
+    let fits = |cut: &&Cut| cut.shared_bytes() <= on.shared_memory_bytes;
     TILINGS.iter().take_while(fits).count()
 }
 
-/// Returns the largest of the first choices of which there are enough to fill the device.
-fn usual(gpu: &Gpu, sizes: [usize; 4], count: usize) -> u32 {
-    let enough = match gpu.info().kind {
-        GpuKind::Software => 1,
-        _ => gpu.multiprocessors().unwrap_or(USUAL_FILL) * 3 / 4,
-    };
-    let fills = |cut: &Cut| cut.tiles(sizes) >= enough;
+/// Returns the largest of the first choices of which there are enough to fill the device: three
+/// tiles for four multiprocessors, because the next smaller tile has less than half as many
+/// products per value that it fetches.
+fn usual(on: &Properties, sizes: [usize; 4], count: usize) -> u32 {
+    let fills = |cut: &Cut| on.is_filled_by(cut.tiles(sizes).saturating_mul(4) / 3, 1);
     TILINGS[..count].iter().rposition(fills).unwrap_or(0) as u32
 }
 
@@ -278,11 +273,54 @@ impl DeviceForm for MatrixMultiply {
         }
     }
 
+    /// Of a unit and a strip: a multiply-add for each of its sums and terms; a load from shared
+    /// memory for each vector of its rows and columns, whose words are the same for the units of
+    /// a plane and are served in one cycle; for each vector that it fetches a load, a store, its
+    /// place and its comparisons, 12; the loop 10.
+    fn counts(
+        &self,
+        _: &Properties,
+        inputs: &[&[usize]],
+        configuration: &Configuration,
+    ) -> Option<DeviceWork> {
+        let sizes = sizes(inputs).ok()?;
+        let [batch, m, k, n] = sizes;
+        let cut = TILINGS.get(configuration.get("tiling")? as usize)?;
+        let lanes = |len: usize| if len.is_multiple_of(4) { 4_u64 } else { 1 };
+        let [k_lanes, n_lanes] = [k, n].map(lanes);
+        let [down, across] = cut.units.map(u64::from);
+        let [rows, columns] = cut.each.map(u64::from);
+        let (units, depth) = (down * across, u64::from(DEPTH));
+        let parts = parts(sizes);
+        let terms = k.div_ceil(parts).next_multiple_of(DEPTH as usize);
+        let strips = k.div_ceil(terms) as u64 * (terms / DEPTH as usize) as u64;
+        let sums = rows * columns;
+        let used = rows * (depth / k_lanes) + depth * (columns / n_lanes);
+        let of_a = (down * rows * (depth / k_lanes)).div_ceil(units);
+        let of_b = (depth * across * (columns / n_lanes)).div_ceil(units);
+        let each = sums * depth + used + 12 * (of_a + of_b) + 10;
+        let accesses = used + 2 * (of_a * k_lanes + of_b * n_lanes);
+        let all = cut.tiles(sizes) as u64 * units;
+        let output = shape::bytes(&[batch, m, n]);
+        let of_slices = if parts > 1 {
+            2 * output * parts as u64
+        } else {
+            0
+        };
+        Some(DeviceWork {
+            bytes: self.work(inputs).bytes + of_slices,
+            accesses: all * (strips * accesses + sums),
+            instructions: all * (strips * each + 3 * sums),
+            ..DeviceWork::default()
+        })
+    }
+
     /// The number of the tiling.
     fn space(&self, gpu: &Gpu, inputs: &[&[usize]]) -> Space {
         let sizes = sizes(inputs).unwrap_or_default();
-        let count = tilings_on(gpu);
-        let usual = usual(gpu, sizes, count);
+        let on = gpu.properties();
+        let count = tilings_on(&on);
+        let usual = usual(&on, sizes, count);
         Space {
             source: const { source_number(include_bytes!("product_kernels.rs")) },
             variant: variant(sizes),
@@ -345,5 +383,52 @@ impl DeviceForm for MatrixMultiply {
             }
         });
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::described::{H200, MESA};
+
+    #[test]
+    fn tiles_are_as_large_as_leave_one_for_most_multiprocessors() {
+        let usual = |on: &Properties, order: usize| usual(on, [1, order, order, order], 3);
+        assert_eq!([256, 512, 1024].map(|order| usual(&H200, order)), [0, 0, 2]);
+        // 48 multiprocessors of 64.
+        let by_vulkan = Properties {
+            multiprocessors: None,
+            ..H200
+        };
+        assert_eq!(usual(&by_vulkan, 512), 1);
+        assert_eq!(usual(&MESA, 32), 2);
+        let small = Properties {
+            shared_memory_bytes: 16 << 10,
+            ..H200
+        };
+        assert_eq!(tilings_on(&small), 2);
+    }
+
+    #[test]
+    fn a_strip_is_counted_for_every_unit_of_a_tile() {
+        let of = |shapes: [&[usize]; 2], tiling: u32| {
+            let configuration = Configuration::from([("tiling", tiling)]);
+            MatrixMultiply
+                .counts(&H200, &shapes, &configuration)
+                .expect("counted")
+        };
+        // One tile of 128 × 64 in 128 units of 8 × 8; two strips of 16 terms. A unit fetches 4
+        // vectors of A and 2 of B, and reads 32 of its rows and 32 of its columns.
+        let work = of([&[1, 128, 32], &[1, 32, 64]], 2);
+        let strip = 8 * 8 * 16 + 64 + 12 * 6 + 10;
+        assert_eq!(work.instructions, 128 * (2 * strip + 3 * 64));
+        assert_eq!(work.accesses, 128 * (2 * (64 + 2 * 24) + 64));
+        assert_eq!(work.bytes, 4 * (128 * 32 + 32 * 64 + 128 * 64));
+        // Eight slices are written and read again.
+        let sliced = of([&[1, 32, 2048], &[1, 2048, 32]], 0);
+        assert_eq!(
+            sliced.bytes,
+            4 * (2 * 32 * 2048 + 32 * 32 + 2 * 8 * 32 * 32)
+        );
     }
 }

@@ -1,20 +1,24 @@
 //! The GPU form: a unit owns one column and slides its window down a segment of
-//! rows, with its own histogram in shared memory.
+//! rows, with its own histogram in shared memory. Shared memory limits how many units a
+//! multiprocessor has, and they hide the latency of its accesses: counts have 8 bits if the
+//! window's pixels fit, which doubles the units, and else 16.
 
 use cubecl::prelude::*;
 
 use super::{BINS, PixelEntropy, images};
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::gpu::{Buffer, DeviceForm, Gpu, Launch, as_u32, with_client};
+use crate::gpu::{Buffer, DeviceForm, Gpu, Launch, Properties, as_u32, with_client};
 use crate::image_segmentation::segmentation_kernels::tiles::{COLUMNS, ROWS, transposed, word_of};
+use crate::operator::Operator;
 use crate::tensor::shape;
-use crate::tune::{Space, Tunable, source_number};
+use crate::tune::{Configuration, Space, Tunable, source_number};
+use breakeven_profile::profile::DeviceWork;
 
 /// A number of this text.
 pub(crate) const SOURCE: u64 = source_number(include_bytes!("entropy_kernels.rs"));
 
-/// 256 bins of 16 bits, two to a word.
-const WORDS: usize = BINS / 2;
+/// Most units of a cube: cubes are small, so that they fill the shared memory.
+const UNITS: usize = 64;
 
 /// Rows that a unit slides over: filling the first window costs w² updates and
 /// each row after it 2w, so that 64 rows keep the filling under a quarter at
@@ -25,8 +29,18 @@ const SEGMENT: u32 = 64;
 /// updates at w = 16, by four times as many units. A grid must hold them.
 const SHORT_SEGMENT: u32 = 16;
 
-/// Pixels from which on a unit takes [`SEGMENT`] rows: 64 Ki units.
-const FULL: u64 = 1 << 22;
+/// Bits of a count. A window of 16 may have 256 pixels of one bin, whose count then is 0 and
+/// carries into the next one's: no pixel of any other bin is in the window, so only that bin's
+/// counts are looked at, and modulo 256 they are right, until one pixel leaves and takes the
+/// carry back.
+fn bits_of(window: usize) -> u32 {
+    if window * window <= 256 { 8 } else { 16 }
+}
+
+/// Bytes of shared memory that a unit has.
+fn bytes_of(window: usize) -> usize {
+    BINS * bits_of(window) as usize / 8
+}
 
 /// Rows of bins in a word, which has a byte for each of as many pixels of a column.
 pub(crate) const BIN_ROWS: u32 = 4;
@@ -39,12 +53,6 @@ pub(crate) enum Data<'b> {
     /// Bins in, [`BIN_ROWS`] rows to a word, and out the masks that image_segmentation
     /// makes of the entropies with that threshold.
     Bins(&'b Buffer, &'b Buffer, f32),
-}
-
-/// A bin's count, which is the upper or the lower half of its word.
-#[cube]
-fn count_of(word: u32, shift: u32) -> u32 {
-    (word >> shift) & 0xffffu32
 }
 
 #[cube]
@@ -76,11 +84,49 @@ fn bin_at<I: Numeric>(
     }
 }
 
+/// Adds a row of the window to the unit's histogram, or takes it away; returns by how much the sum
+/// of c·log2 c grows or shrinks.
+#[cube]
+fn move_row<I: Numeric>(
+    images: &Array<I>,
+    growth: &Array<u32>,
+    histograms: &mut SharedMemory<u32>,
+    y: u32,
+    left: u32,
+    right: u32,
+    height: u32,
+    width: u32,
+    #[comptime] units: u32,
+    #[comptime] bits: u32,
+    #[comptime] binned: bool,
+    #[comptime] adds: bool,
+) -> u32 {
+    let in_word = comptime!(32 / bits);
+    let largest = comptime!((1u32 << bits) - 1);
+    let mut change = 0u32;
+    for column in left..right {
+        let bin = bin_at(images, y, column, height, width, binned);
+        // Word k of unit u is at k·units + u: neighbours hit different banks.
+        let at = ((bin / in_word) * units + UNIT_POS_X) as usize;
+        let shift = bin % in_word * bits;
+        let word = histograms[at];
+        let count = word >> shift;
+        if adds {
+            histograms[at] = word + (1u32 << shift);
+            change += growth[(count & largest) as usize];
+        } else {
+            histograms[at] = word - (1u32 << shift);
+            change += growth[((count - 1u32) & largest) as usize];
+        }
+    }
+    change
+}
+
 /// From bins, if `binned`, to masks; else from values to entropies.
 #[cube(launch_unchecked)]
 fn slide<I: Numeric, O: Numeric>(
     images: &Array<I>,
-    table: &Array<u32>,
+    growth: &Array<u32>,
     out: &mut Array<O>,
     height: u32,
     width: u32,
@@ -90,9 +136,11 @@ fn slide<I: Numeric, O: Numeric>(
     threshold: f32,
     #[comptime] units: u32,
     #[comptime] segment: u32,
+    #[comptime] bits: u32,
     #[comptime] binned: bool,
 ) {
-    let mut histograms = SharedMemory::<u32>::new(comptime!(units as usize * WORDS));
+    let words = comptime!(BINS as u32 * bits / 32);
+    let mut histograms = SharedMemory::<u32>::new(comptime!((units * words) as usize));
     let x = CUBE_POS_X * units + UNIT_POS_X;
     let first = CUBE_POS_Y * segment;
     // A bit for each row that is above the threshold, of 32 rows each.
@@ -100,8 +148,7 @@ fn slide<I: Numeric, O: Numeric>(
     let mut lower = 0u32;
     // Units beyond the right border have no column.
     if x < width {
-        // Word k of unit u is at k·units + u: neighbours hit different banks.
-        for word in 0..comptime!(WORDS as u32) {
+        for word in 0..words {
             histograms[(word * units + UNIT_POS_X) as usize] = 0u32;
         }
         let left = x - u32::min(x, back);
@@ -113,29 +160,40 @@ fn slide<I: Numeric, O: Numeric>(
         for y in first..last {
             let next_top = y - u32::min(y, back);
             let next_bottom = u32::min(y + ahead + 1u32, height);
-            while bottom < next_bottom {
-                for column in left..right {
-                    let bin = bin_at(images, bottom, column, height, width, binned);
-                    let at = ((bin / 2u32) * units + UNIT_POS_X) as usize;
-                    let shift = (bin % 2u32) * 16u32;
-                    let word = histograms[at];
-                    let count = count_of(word, shift);
-                    histograms[at] = word + (1u32 << shift);
-                    sum += table[(count + 1u32) as usize] - table[count as usize];
-                }
-                bottom += 1u32;
-            }
+            // Rows leave before others come: no count exceeds the window's pixels.
             while top < next_top {
-                for column in left..right {
-                    let bin = bin_at(images, top, column, height, width, binned);
-                    let at = ((bin / 2u32) * units + UNIT_POS_X) as usize;
-                    let shift = (bin % 2u32) * 16u32;
-                    let word = histograms[at];
-                    let count = count_of(word, shift);
-                    histograms[at] = word - (1u32 << shift);
-                    sum -= table[count as usize] - table[(count - 1u32) as usize];
-                }
+                sum -= move_row(
+                    images,
+                    growth,
+                    &mut histograms,
+                    top,
+                    left,
+                    right,
+                    height,
+                    width,
+                    units,
+                    bits,
+                    binned,
+                    false,
+                );
                 top += 1u32;
+            }
+            while bottom < next_bottom {
+                sum += move_row(
+                    images,
+                    growth,
+                    &mut histograms,
+                    bottom,
+                    left,
+                    right,
+                    height,
+                    width,
+                    units,
+                    bits,
+                    binned,
+                    true,
+                );
+                bottom += 1u32;
             }
             let count = f32::cast_from((right - left) * (next_bottom - next_top));
             let entropy = f32::ln(count) * comptime!(std::f32::consts::LOG2_E)
@@ -189,13 +247,25 @@ fn masked_rows(height: usize, binned: bool) -> usize {
 impl PixelEntropy {
     /// Returns the tunables on a device, for images of that shape; none if the histograms do not
     /// fit.
-    pub(crate) fn tunables(
-        gpu: &Gpu,
+    pub(crate) fn tunables(&self, gpu: &Gpu, shape: [usize; 3], binned: bool) -> Vec<Tunable> {
+        // The second dimension of a grid: of a tall and narrow image's short segments there
+        // may be more than it holds.
+        let rows = u32::try_from(masked_rows(shape[1], binned)).unwrap_or(u32::MAX);
+        self.tunables_on(&gpu.properties(), shape, binned, |segment| {
+            let count = (1, rows.div_ceil(segment), 1);
+            gpu.check_grid("pixel_entropy", count).is_ok()
+        })
+    }
+
+    fn tunables_on(
+        &self,
+        on: &Properties,
         [batch, height, width]: [usize; 3],
         binned: bool,
+        fits: impl Fn(u32) -> bool,
     ) -> Vec<Tunable> {
-        let words = gpu.shared_memory_bytes() / (4 * WORDS);
-        let most = u32::try_from(words.min(64)).unwrap_or(0);
+        let each = bytes_of(self.window);
+        let most = (on.shared_memory_bytes / each).min(UNITS) as u32;
         // Consists of complete words of masks.
         let most = if binned { most - most % COLUMNS } else { most };
         if most == 0 {
@@ -203,20 +273,17 @@ impl PixelEntropy {
         }
         let units = [16, 32, 64].into_iter();
         let units = units.filter(|units| *units <= most && (!binned || units % COLUMNS == 0));
-        // The second dimension of a grid: of a tall and narrow image's short segments there
-        // may be more than it holds.
-        let fits = |segment: &u32| {
-            let rows = u32::try_from(masked_rows(height, binned)).unwrap_or(u32::MAX);
-            let count = (1, rows.div_ceil(*segment), 1);
-            gpu.check_grid("pixel_entropy", count).is_ok()
+        let pixels = batch.saturating_mul(height).saturating_mul(width);
+        let at_once = on.units_at_once(most, most as usize * each);
+        let is_full = on.is_filled_by(pixels / SEGMENT as usize, at_once);
+        let segment = match is_full || !fits(SHORT_SEGMENT) {
+            true => SEGMENT,
+            false => SHORT_SEGMENT,
         };
-        let pixels = shape::elements(&[batch, height, width]);
-        let is_short = pixels < FULL && fits(&SHORT_SEGMENT);
-        let segment = if is_short { SHORT_SEGMENT } else { SEGMENT };
         // A unit has a bit of its masks for each of its rows.
         let has_bits = |segment: &u32| !binned || *segment <= 2 * COLUMNS;
         let segments = [8, 16, 32, 64, 128].into_iter();
-        let segments = segments.filter(|segment| fits(segment) && has_bits(segment));
+        let segments = segments.filter(|segment| fits(*segment) && has_bits(segment));
         vec![
             Tunable::new("units", most, units),
             Tunable::new("segment", segment, segments),
@@ -228,7 +295,7 @@ impl PixelEntropy {
         &self,
         launch: &Launch<'_>,
         [batch, height, width]: [usize; 3],
-        table: &Buffer,
+        growth: &Buffer,
         data: Data<'_>,
     ) -> Result<(), DeviceError> {
         let pixels = batch * height * width;
@@ -245,7 +312,7 @@ impl PixelEntropy {
             return Err(DeviceError::new(
                 DeviceErrorKind::Unsupported,
                 "pixel_entropy needs 512 bytes of shared memory per unit (of 32 units where it \
-                 makes masks), and the device has fewer",
+                 makes masks; half of that for a window up to 16), and the device has fewer",
             ));
         };
         let segment = launch.tuned("segment")?;
@@ -254,12 +321,12 @@ impl PixelEntropy {
         // are the caller's to split.
         let count = (width.div_ceil(units), rows.div_ceil(segment), batch);
         launch.gpu.check_grid("pixel_entropy", count)?;
-        let scale = self.scale;
+        let (scale, bits) = (self.scale, bits_of(self.window));
         with_client!(launch.gpu, client => {
             // SAFETY: `images` and `out` hold `pixels` elements, or the words of as many
-            // bins and masks, and `table` one for every count up to the window's area;
+            // bins and masks, and `growth` one for every count below the window's area;
             // columns and rows are clipped to the image, or for masks to its tiles,
-            // counts never exceed the area, and each unit touches only its own words of
+            // counts never exceed the area, those that are read are below it, and each unit touches only its own words of
             // shared memory until all are done with theirs.
             unsafe {
                 let slide = match binned {
@@ -268,8 +335,8 @@ impl PixelEntropy {
                 };
                 slide(
                     client, CubeCount::Static(count.0, count.1, count.2), CubeDim::new_1d(units),
-                    images.array(), table.array(), out.array(),
-                    height, width, back, ahead, scale, threshold, units, segment, binned,
+                    images.array(), growth.array(), out.array(),
+                    height, width, back, ahead, scale, threshold, units, segment, bits, binned,
                 );
             }
         });
@@ -277,13 +344,64 @@ impl PixelEntropy {
     }
 }
 
+/// Instructions of an update, in multiply-adds: those of integers and comparisons are two. Finding
+/// the bin 9, its pixel 3, its word and shift 8, load, extract, change and store the count 10, its
+/// growth 3 and the sum 2, the loop 1.
+const UPDATE_INSTRUCTIONS: u64 = 36;
+
+/// Of an update: the pixel, the word of the histogram twice, the growth.
+const UPDATE_ACCESSES: u64 = 4;
+
+/// Of an output: a logarithm, a division, the rest of the entropy, its place, and the loop.
+const OUTPUT_INSTRUCTIONS: u64 = 40;
+
+/// Pixels of all windows of a line of `size`, and those that enter or leave windows that slide
+/// down it in segments.
+fn line(entropy: &PixelEntropy, size: usize, segment: usize) -> [u64; 2] {
+    let mut found = [0, 0];
+    for first in (0..size).step_by(segment) {
+        let mut start = entropy.reach(first, size).start;
+        let mut end = start;
+        for at in first..size.min(first + segment) {
+            let reach = entropy.reach(at, size);
+            found[0] += reach.len() as u64;
+            found[1] += (reach.end - end + reach.start - start) as u64;
+            (start, end) = (reach.start, reach.end);
+        }
+    }
+    found
+}
+
 impl DeviceForm for PixelEntropy {
+    /// Updates of histograms: the window's width times the rows that enter and leave. They depend
+    /// on each other by the histogram alone, whose accesses are done in order anyway, so that no
+    /// chain of them is counted.
+    fn counts(
+        &self,
+        _: &Properties,
+        inputs: &[&[usize]],
+        configuration: &Configuration,
+    ) -> Option<DeviceWork> {
+        let [batch, height, width] = images("pixel_entropy", inputs).ok()?;
+        let segment = configuration.get("segment")? as usize;
+        let [across, _] = line(self, width, width.max(1));
+        let [_, moved] = line(self, height, segment);
+        let updates = batch as u64 * across * moved;
+        let pixels = shape::elements(inputs[0]);
+        Some(DeviceWork {
+            bytes: self.work(inputs).bytes,
+            accesses: UPDATE_ACCESSES * updates + pixels,
+            instructions: UPDATE_INSTRUCTIONS * updates + OUTPUT_INSTRUCTIONS * pixels,
+            ..DeviceWork::default()
+        })
+    }
+
     fn space(&self, gpu: &Gpu, inputs: &[&[usize]]) -> Space {
         let shape = images("pixel_entropy", inputs).unwrap_or_default();
         Space {
             source: SOURCE,
             variant: format!("window {}", self.window),
-            tunables: Self::tunables(gpu, shape, false),
+            tunables: self.tunables(gpu, shape, false),
         }
     }
 
@@ -291,5 +409,51 @@ impl DeviceForm for PixelEntropy {
         let shape = images("pixel_entropy", launch.shapes)?;
         let data = Data::Values(&launch.inputs[0], launch.output);
         self.slide(launch, shape, &launch.parameters[0], data)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::described::{H200, MESA};
+
+    fn defaults(window: usize, on: &Properties, shape: [usize; 3]) -> Vec<u32> {
+        let entropy = PixelEntropy::new(window).expect("a window");
+        let tunables = entropy.tunables_on(on, shape, false, |_| true);
+        tunables.iter().map(|tunable| tunable.default).collect()
+    }
+
+    #[test]
+    fn a_device_that_is_not_full_has_short_segments() {
+        // 896 units of 256 bytes are on a multiprocessor, 118 272 on the device.
+        assert_eq!(defaults(16, &H200, [28, 512, 512]), [64, 16]);
+        assert_eq!(defaults(16, &H200, [29, 512, 512]), [64, 64]);
+        // Of a larger window half as many.
+        assert_eq!(defaults(17, &H200, [15, 512, 512]), [64, 64]);
+        assert_eq!(defaults(16, &MESA, [1, 64, 64]), [64, 64]);
+        let least = Properties {
+            shared_memory_bytes: 255,
+            ..H200
+        };
+        assert!(defaults(16, &least, [1, 64, 64]).is_empty());
+    }
+
+    #[test]
+    fn updates_are_counted_by_rows_that_enter_and_leave() {
+        let entropy = PixelEntropy::new(3).expect("a window");
+        let of = |height, width, segment: u32| {
+            let shape = [2, height, width];
+            let configuration = Configuration::from([("units", 64), ("segment", segment)]);
+            DeviceForm::counts(&entropy, &H200, &[&shape], &configuration).expect("counted")
+        };
+        // Windows 2 + 3 + 2 pixels wide; rows 2, +1, +0 − 1: four are moved.
+        let work = of(3, 3, 64);
+        let updates = 2 * 7 * 4;
+        assert_eq!(work.accesses, 4 * updates + 18);
+        assert_eq!(work.instructions, 36 * updates + 40 * 18);
+        assert_eq!(work.bytes, 2 * 18 * 4 + 9 * 4);
+        // A segment of one row fills each window anew: 2 + 3 + 2 rows.
+        assert_eq!(of(3, 3, 1).accesses, 4 * 2 * 7 * 7 + 18);
+        assert_eq!((work.atomics, work.steps), (0, 0));
     }
 }

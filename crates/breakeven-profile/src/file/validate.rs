@@ -84,6 +84,9 @@ fn evidence(evidence: &Evidence) -> Checked {
             peak.launch_ns,
             peak.upload_bytes_per_s,
             peak.download_bytes_per_s,
+            peak.shared_accesses_per_s,
+            peak.shared_atomics_per_s,
+            peak.access_ns,
         ];
         let points = peak.memory.iter().map(|point| point.bytes_per_s);
         let rates = rates.into_iter().flatten().chain(points);

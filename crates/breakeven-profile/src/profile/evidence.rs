@@ -39,6 +39,15 @@ pub struct Peak {
     /// Device to host, bytes per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub download_bytes_per_s: Option<f64>,
+    /// Words of 32 bits that units read from shared memory, without conflicts, per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_accesses_per_s: Option<f64>,
+    /// Atomic additions to words of shared memory, without conflicts, per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_atomics_per_s: Option<f64>,
+    /// Time of an access to shared memory that waits for the one before it, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_ns: Option<f64>,
 }
 
 /// Memory bandwidth at one size of the working set.

@@ -16,6 +16,7 @@ use crate::stats::Moments;
 
 mod activity;
 mod device;
+mod device_work;
 mod energy;
 mod environment;
 mod evidence;
@@ -27,6 +28,7 @@ mod summary;
 
 pub use activity::{Activity, Copies, Launches, Stream};
 pub use device::{Device, DeviceMemory};
+pub use device_work::{DeviceWork, Limit};
 pub use energy::{CountedEnergy, Energy};
 pub use environment::{Clock, Cpu, Difference, Environment, Gpu, Part, RecorderCost};
 pub use evidence::{Bandwidth, BreakEven, Evidence, Peak};

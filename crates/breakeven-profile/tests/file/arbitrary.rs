@@ -370,8 +370,9 @@ fn evidence() -> impl Strategy<Value = Evidence> {
         of(number()),
         of(number()),
     ];
-    let peak = (text(), rates, vec((any::<u64>(), number()), 0..3)).prop_map(
-        |(device, [memory, flops, launch, upload, download], points)| Peak {
+    let shared = [of(number()), of(number()), of(number())];
+    let peak = (text(), rates, shared, vec((any::<u64>(), number()), 0..3)).prop_map(
+        |(device, [memory, flops, launch, upload, download], shared, points)| Peak {
             device,
             memory_bytes_per_s: memory,
             memory: points
@@ -385,6 +386,9 @@ fn evidence() -> impl Strategy<Value = Evidence> {
             launch_ns: launch,
             upload_bytes_per_s: upload,
             download_bytes_per_s: download,
+            shared_accesses_per_s: shared[0],
+            shared_atomics_per_s: shared[1],
+            access_ns: shared[2],
         },
     );
     let sizes = (of(number()), of([number(), number()]), of(number()));

@@ -121,6 +121,7 @@ mod tests {
             launch_ns: Some(20_000.0),
             upload_bytes_per_s: Some(1e9),
             download_bytes_per_s: Some(0.5e9),
+            ..Peak::default()
         };
         let peaks = [peak("cpu"), peak("gpu")];
         let names = ["gpu".to_owned(), "another".to_owned()];

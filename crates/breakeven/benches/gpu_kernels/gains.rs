@@ -37,7 +37,7 @@ pub(crate) fn tuned(
     let gain = found.gain.map_or(1.0, |gain| gain.ratio);
     metric(&format!("tune_gain/{name}"), gain, "x");
     println!("  {}, of {} tried", found.configuration, found.tried.len());
-    if let Some(share) = roofline(evidence, on_gpu) {
+    if let Some((_, share)) = roofline(evidence, on_gpu) {
         metric(
             &format!("gpu_roofline_tuned/{name}"),
             100.0 * share * gain,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use breakeven::gpu::Gpu;
 use breakeven_judge::budget::Limits;
 use breakeven_judge::overview::overview;
-use breakeven_profile::profile::{Evidence, Operation, Profile, Run};
+use breakeven_profile::profile::{Evidence, Limit, Operation, Profile, Run};
 use breakeven_profile::stats::median;
 use breakeven_stats::{Bootstrap, BootstrapInterval, bootstrap};
 
@@ -56,6 +56,9 @@ pub(crate) fn measure(
 ) -> Outcome<(Operation, Operation, Gains)> {
     let mut on_cpu = operation(name, "cpu", subject);
     let mut on_gpu = operation(name, gpu.id().as_str(), subject);
+    if let Some(counts) = subject.counts(gpu) {
+        counts.write(&mut on_gpu.attributes);
+    }
     let (mut cpu, mut kernel, mut call) = (Vec::new(), Vec::new(), Vec::new());
     let mut afresh = Vec::new();
     let began = Instant::now();
@@ -126,18 +129,25 @@ fn ns(time: Duration) -> f64 {
     time.as_nanos() as f64
 }
 
-/// The share of the attainable rate that `profile` would report for the operation: of
-/// the bandwidth or of the arithmetic, whichever is nearer to its limit.
-pub(crate) fn roofline(evidence: &Evidence, operation: &Operation) -> Option<f64> {
+/// What limits the operation and its share of that, as `profile` would report it; of a kernel
+/// whose work is not counted, of the bandwidth or of the arithmetic, whichever is nearer.
+pub(crate) fn roofline(evidence: &Evidence, operation: &Operation) -> Option<(Limit, f64)> {
     let profile = Profile {
         evidence: evidence.clone(),
         operations: vec![operation.clone()],
         ..Profile::default()
     };
     let overview = overview(&profile, &Limits::default());
-    let shares = &overview.rows.first()?.roofline;
-    let shares = [shares.bytes_share, shares.flops_share];
-    shares.into_iter().flatten().reduce(f64::max)
+    let found = &overview.rows.first()?.roofline;
+    let of_peaks = [
+        (Limit::Bandwidth, found.bytes_share),
+        (Limit::Arithmetic, found.flops_share),
+    ];
+    let of_peaks = of_peaks
+        .into_iter()
+        .filter_map(|(limit, share)| Some((limit, share?)));
+    let bound = found.bound.zip(found.bound_share);
+    bound.or_else(|| of_peaks.max_by(|(_, a), (_, b)| a.total_cmp(b)))
 }
 
 /// The median of the ratios within rounds, with its interval.

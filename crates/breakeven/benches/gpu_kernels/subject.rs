@@ -12,6 +12,7 @@ use breakeven::kernels::{
 };
 use breakeven::tune::{Tuned, TunedKernel, Tuner};
 use breakeven::{Operator, Tensor, View, Work};
+use breakeven_profile::profile::DeviceWork;
 use bytemuck::Zeroable;
 
 pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -19,6 +20,9 @@ pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
 /// A kernel on its inputs.
 pub(crate) trait Subject {
     fn work(&self) -> Work;
+
+    /// The counted work of the kernel on the device, if it is counted.
+    fn counts(&self, gpu: &Gpu) -> Option<DeviceWork>;
 
     /// Elements of the first input and the output, whichever has more.
     fn size(&self) -> u64;
@@ -58,6 +62,12 @@ impl<O: Operator> Case<O> {
 impl<O: Operator> Subject for Case<O> {
     fn work(&self) -> Work {
         self.operator.work(&self.shapes())
+    }
+
+    fn counts(&self, gpu: &Gpu) -> Option<DeviceWork> {
+        let call = gpu.prepare(&self.operator, &self.inputs).ok()?;
+        let form = self.operator.device()?;
+        form.counts(&gpu.properties(), &self.shapes(), call.configuration())
     }
 
     fn size(&self) -> u64 {

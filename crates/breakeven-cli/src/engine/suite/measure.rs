@@ -233,6 +233,9 @@ impl Problem {
             if let (Ok(call), Some(form)) = (gpu.prepare(&**operator, &self.inputs), operator.device())
             {
                 let (used, space) = (call.configuration(), form.space(gpu, &self.shapes()));
+                if let Some(counts) = form.counts(&gpu.properties(), &self.shapes(), used) {
+                    counts.write(attributes);
+                }
                 let is_tuned = |tunable: &Tunable| used.get(tunable.name) != Some(tunable.default);
                 if !used.is_empty() {
                     let is_tuned = space.tunables.iter().any(is_tuned);

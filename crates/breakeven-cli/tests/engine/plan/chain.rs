@@ -12,11 +12,8 @@ fn what_follows_from_peaks_is_heuristic() {
     let peak = Peak {
         device: "cpu".to_owned(),
         memory_bytes_per_s: Some(20e9),
-        memory: Vec::new(),
         flops_per_s: Some(1e12),
-        launch_ns: None,
-        upload_bytes_per_s: None,
-        download_bytes_per_s: None,
+        ..Peak::default()
     };
     costs.keep_peaks(&[peak]).unwrap();
     let plan = line("plan --chain conv2d,pixel_entropy --format json")

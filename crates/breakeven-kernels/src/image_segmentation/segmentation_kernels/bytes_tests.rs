@@ -1,14 +1,12 @@
 //! The bytes of the table at the head of the GPU form.
 
 use super::super::{Connectivity, ImageSegmentation};
-use super::Passes;
 use super::tiles::{COLUMNS, ROWS};
+use super::{KEPT_BYTES, Passes, TIMES};
+use crate::described::H200;
+use crate::gpu::DeviceForm;
 use crate::operator::Operator;
 use crate::tensor::Tensor;
-
-/// How often each buffer of the scratch memory is written or read completely, in its order; that of
-/// the graph is not.
-const TIMES: [u64; 8] = [3, 3, 2, 0, 0, 3, 2, 4];
 
 /// Bytes that are moved for a component at a tile's rim at the most, and for one of those
 /// that touch no other.
@@ -50,14 +48,24 @@ fn moved(connectivity: Connectivity, joins: bool, is_foreground: impl FnMut(usiz
         })
         .sum();
     let component = COMPONENT[usize::from(!joins)];
-    1.0 + (passes + component * at_rims as u64) as f64 / COMPULSORY
+    // A word of roots is for the runs that begin at four pixels.
+    let kept: u64 = labels
+        .chunks(columns)
+        .map(|row| {
+            let begins = |at: usize| row[at] > 0 && (at == 0 || row[at - 1] == 0);
+            let words = (0..columns).step_by(4);
+            let words = words.filter(|first| (*first..first + 4).any(begins));
+            KEPT_BYTES * (1 + words.count() as u64)
+        })
+        .sum();
+    1.0 + (passes + kept + component * at_rims as u64) as f64 / COMPULSORY
 }
 
 #[test]
-fn at_most_one_and_a_half_times_the_compulsory_bytes_are_moved() {
+fn at_most_one_and_three_quarters_times_the_compulsory_bytes_are_moved() {
     let four = Connectivity::Four;
     let least = moved(four, true, |_| false);
-    assert!((1.19..1.2).contains(&least), "{least}");
+    assert!((1.22..1.24).contains(&least), "{least}");
     for percent in (5..100).step_by(5) {
         for connectivity in [four, Connectivity::Eight] {
             let mut state = 1_u32;
@@ -67,11 +75,29 @@ fn at_most_one_and_a_half_times_the_compulsory_bytes_are_moved() {
                 state ^= state << 5;
                 f64::from(state) < f64::from(percent) / 100.0 * f64::from(u32::MAX)
             });
-            assert!(noise <= 1.38, "{noise} at {percent} % of foreground");
+            assert!(noise <= 1.61, "{noise} at {percent} % of foreground");
         }
     }
     // As many components as there can be, of which none touches another.
     let columns = COLUMNS as usize;
     let checkerboard = moved(four, false, |at| (at / columns + at).is_multiple_of(2));
-    assert!(checkerboard <= 1.5, "{checkerboard}");
+    assert!(checkerboard <= 1.75, "{checkerboard}");
+}
+
+#[test]
+fn the_bytes_of_an_image_and_a_run_per_row_are_counted() {
+    let segments = ImageSegmentation::new(0.5, Connectivity::Four).unwrap();
+    let configuration = Default::default();
+    let counts = segments
+        .counts(&H200, &[&[3, 64, 64]], &configuration)
+        .unwrap();
+    // Two tiles of 64 rows an image, with a run in each row.
+    let runs = 3 * 2 * 64;
+    assert_eq!(counts.atomics, 13 * runs);
+    assert_eq!(counts.instructions, 40 * 3 * 4096 + 241 * runs);
+    // Of a tile: 64 words of masks, 96 of the rim, its size, 64 of firsts and of ranks; of an
+    // image one block. A word for a row's open components and one for its run, both ways.
+    let tile = 4 * (3 * 64 + 3 * 96 + 2 + 3 * 64 + 2 * 64);
+    let kept = 8 * 64 * (1 + 1);
+    assert_eq!(counts.bytes, 3 * (8 * 4096 + 2 * (tile + kept) + 4 * 4));
 }

@@ -159,6 +159,67 @@ fn find(word: u32, tiles: &Tiles, #[comptime] corners: bool) -> Components {
     components
 }
 
+/// Words that keep a row's part of a tile's components for later: a bit for each open one, then
+/// the roots of its runs, two to a word.
+pub(super) const KEPT: u32 = 1 + RUNS / 2;
+
+/// The place of a row's first kept word; the others are as many words further as the tile has rows.
+#[cube]
+fn kept_at(tiles: &Tiles, tile: u32, y: u32) -> u32 {
+    tile * tiles.rows * KEPT + y
+}
+
+/// Whether the row has a run at that place: it begins at one of two pixels.
+#[cube]
+fn has_run(starts: u32, run: u32) -> bool {
+    (starts >> (run * 2u32)) & 3u32 != 0u32
+}
+
+/// Keeps the unit's row of the components; only words that say something are written.
+#[cube]
+fn keep(components: &Components, kept: &mut Array<u32>, tiles: &Tiles, tile: u32, word: u32) {
+    let y = UNIT_POS_X;
+    let mut at = kept_at(tiles, tile, y);
+    kept[at as usize] = components.open[y as usize].load();
+    let starts = starts(word);
+    let mut run = 0u32;
+    while run < RUNS {
+        at += tiles.rows;
+        let mut roots = 0u32;
+        if has_run(starts, run) {
+            roots = components.nodes[(y * RUNS + run) as usize].load();
+        }
+        if has_run(starts, run + 1u32) {
+            roots |= components.nodes[(y * RUNS + run + 1u32) as usize].load() << 16u32;
+        }
+        if (starts >> (run * 2u32)) & 15u32 != 0u32 {
+            kept[at as usize] = roots;
+        }
+        run += 2u32;
+    }
+}
+
+/// The components that `keep` kept, but for the runs' roots.
+#[cube]
+fn kept_components(word: u32, kept: &Array<u32>, tiles: &Tiles, tile: u32) -> Components {
+    let y = UNIT_POS_X;
+    let mut components = Components {
+        nodes: SharedMemory::new(comptime!((RUNS * ROWS) as usize)),
+        words: SharedMemory::new(comptime!(ROWS as usize)),
+        open: SharedMemory::new(comptime!(ROWS as usize)),
+        sums: SharedMemory::new(comptime!(ROWS as usize)),
+        firsts: 0u32,
+    };
+    components.words[y as usize] = word;
+    let mut open = 0u32;
+    if y < tiles.rows {
+        open = kept[kept_at(tiles, tile, y) as usize];
+    }
+    components.open[y as usize].store(open);
+    prefix_sums(&mut components.sums, open.count_ones(), ROWS);
+    components
+}
+
 /// Those of `firsts` whose components come to the rim.
 #[cube]
 fn open_firsts(components: &Components) -> u32 {
@@ -203,6 +264,7 @@ pub(super) fn label(
     parents: &mut Array<u32>,
     pixels: &mut Array<u32>,
     firsts: &mut Array<u32>,
+    kept: &mut Array<u32>,
     tiles: Tiles,
     #[comptime] corners: bool,
 ) {
@@ -214,6 +276,9 @@ pub(super) fn label(
             word = masks[(tile * tiles.rows + y) as usize];
         }
         let components = find(word, &tiles, corners);
+        if y < tiles.rows {
+            keep(&components, kept, &tiles, tile, word);
+        }
         if y == 0 {
             sizes[tile as usize] = components.sums[comptime!(ROWS as usize - 1)];
         }
@@ -270,9 +335,9 @@ pub(super) fn spread(
     firsts: &Array<u32>,
     ranks: &Array<u32>,
     counts: &Array<u32>,
+    kept: &Array<u32>,
     out: &mut Array<u32>,
     tiles: Tiles,
-    #[comptime] corners: bool,
 ) {
     let tile = CUBE_POS as u32;
     if tile < tiles.count {
@@ -281,22 +346,31 @@ pub(super) fn spread(
         if y < tiles.rows {
             word = masks[(tile * tiles.rows + y) as usize];
         }
-        let components = find(word, &tiles, corners);
+        let mut components = kept_components(word, kept, &tiles, tile);
         let place = place(&tiles, tile);
         // Roots get their labels; then the other runs take them from these.
-        let open = open_firsts(&components);
         let row = first_pixel(&tiles, &place);
+        let open = components.open[y as usize].load();
+        let open = open | (open << 1u32);
         let mut own = tile * capacity(&tiles) + before(&components, y);
-        let mut left = components.firsts;
+        let kept_row = kept_at(&tiles, tile, y);
+        let mut left = starts(word);
         while left != 0u32 {
             let x = left.trailing_zeros();
-            let mut first = row + x;
-            if (open >> x) & 1u32 == 1u32 {
-                first = pixels[parents[own as usize] as usize];
-                own += 1u32;
+            let run = node(word, y, x);
+            let place_of = run % RUNS;
+            let roots = kept[(kept_row + (place_of / 2u32 + 1u32) * tiles.rows) as usize];
+            let mut value = (roots >> (place_of % 2u32 * 16u32)) & 0xffffu32;
+            if value == run {
+                components.firsts |= 1u32 << x;
+                let mut first = row + x;
+                if (open >> x) & 1u32 == 1u32 {
+                    first = pixels[parents[own as usize] as usize];
+                    own += 1u32;
+                }
+                value = label_of(firsts, ranks, counts, &tiles, place.image, first);
             }
-            let label = label_of(firsts, ranks, counts, &tiles, place.image, first);
-            components.nodes[node(word, y, x) as usize].store(label);
+            components.nodes[run as usize].store(value);
             left &= left - 1u32;
         }
         sync_cube();
