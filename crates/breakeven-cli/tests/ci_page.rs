@@ -23,6 +23,7 @@ fn commands(page: &str) -> Vec<String> {
         });
         if let (true, Some(at)) = (in_code, command) {
             let typed = text[at..].split(" >>").next().unwrap();
+            let typed = typed.replace("'mean > 5%'", "mean>5%");
             found.push(typed.replace("$run", "1").replace("-*.json", "-1.json"));
         }
     }
