@@ -61,6 +61,10 @@ impl Subject<'_> {
                 "nothing stands out; a software GPU shares the CPU's cores with everything else",
                 "use it for tests, not for times",
             ),
+            (None, None) if (self.operation.runs.iter()).all(|run| run.samples_ns.len() <= 1) => (
+                "nothing stands out: runs differ from one another",
+                "stop other programs, and measure more runs",
+            ),
             (None, None) => (
                 "nothing stands out: calls differ inside the run",
                 "stop other programs, measure more calls, and judge by the median instead of the \
