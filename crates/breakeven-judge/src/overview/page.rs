@@ -4,6 +4,7 @@
 use std::iter;
 
 use breakeven_profile::profile::{CountedEnergy, Operation, Profile};
+use breakeven_profile::stats::Summary;
 
 use super::columns::{BYTES_SHARE, CALL, COLUMNS, Cell, Column, Line, RUN_MEDIANS};
 use super::{Overview, Row as Judged};
@@ -135,12 +136,16 @@ fn lines(profile: &Profile, row: &Judged, of_program: bool) -> Vec<Row> {
         cells: iter::once(name).chain(cells).collect(),
         notes: Vec::new(),
     };
+    // Equal if each run has one call.
+    let count = |summary: Option<&Summary>| summary.map(|summary| summary.count);
     let gpu = profile.gpu(&row.key.device);
     let host_clock = gpu.is_some_and(|gpu| gpu.kernel_clock.as_deref() == Some("host"));
     let parts = row.lines().filter_map(|part| {
         let name = match part.part {
             CALL => profile.device_label(&row.key.device),
-            RUN_MEDIANS if of_program => return None,
+            RUN_MEDIANS if of_program || count(part.summary) == count(row.summary.as_ref()) => {
+                return None;
+            }
             RUN_MEDIANS => format!("  medians of {}", plural(part.summary?.count, "run")),
             "kernel" if host_clock => "  kernel (host clock)".to_owned(),
             phase => format!("  {phase}"),
