@@ -46,6 +46,7 @@ const OF_THE_MACHINE: [&str; 24] = [
     "CI_COMMIT_REF_NAME",
     "GIT_COMMIT",
     "BRANCH_NAME",
+    "COLUMNS",
 ];
 
 /// `breakeven` with these arguments, its outputs piped.
