@@ -21,7 +21,7 @@ pub(crate) struct Ended {
 }
 
 /// Variables of the machine that change what is found or how it is printed.
-const OF_THE_MACHINE: [&str; 24] = [
+const OF_THE_MACHINE: [&str; 25] = [
     "BREAKEVEN_STRATEGY",
     "VK_ICD_FILENAMES",
     "VK_DRIVER_FILES",
