@@ -99,7 +99,7 @@ fn masked(text: &str) -> String {
 #[test]
 fn the_table_is_that_of_show_and_the_profile_has_runs() {
     let bench = Bench::fixture();
-    let ended = bench.run("--bench --runs 2 --time 20ms", "");
+    let ended = bench.run("--bench --runs 2 --time 60ms", "");
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     assert_eq!(ended.err, "");
     assert_snapshot!(masked(&ended.out));

@@ -99,12 +99,10 @@ fn the_page_has_what_the_runs_used_and_how_they_ended() {
     });
     fs::write(&file, profile.to_string()).unwrap();
     assert_snapshot!(show(&file, "").quietly(0).stdout, @r"
-                           mean   ± dev     min  median     p95     max    CV
+           mean   ± dev     min  median     p95     p99     max    CV  call/s
     ./encode --fast
-    cpu                  21.0ms  1.41ms  20.0ms  21.0ms  21.9ms  22.0ms  6.7%
+    cpu  21.0ms  1.41ms  20.0ms  21.0ms  21.9ms  22.0ms  22.0ms  6.7%    47.6
       failed: error: run 3: signal 9
-      medians of 2 runs  21.0ms  1.41ms  20.0ms  21.0ms  21.9ms  22.0ms  6.7%
-    left out: p99, call/s; a wider terminal shows more, JSON all
     ./encode --fast: user 12.0 ms, system 3.00 ms, memory 38.1 MiB, 210 page faults,
     exit codes 3, signal 9
     ");
