@@ -10,7 +10,7 @@ use crate::engine::suite::Over;
 use crate::values::{count, one_or_more, parsed};
 
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("measured").required(true).args(["kernel", "cpu", "check"]).multiple(true)))]
+#[command(group(ArgGroup::new("measured").required(true).args(["kernel", "cpu", "gpu", "check"]).multiple(true)))]
 pub(crate) struct SweepArgs {
     /// Kernel to measure
     #[arg(value_name = "KERNEL", value_parser = crate::values::kernel)]
