@@ -165,7 +165,7 @@ fn wrong_use_is_refused() {
     assert_snapshot!(refused(&["vector_add", "--cpu", "a {n}"]), @"error: the argument '[KERNEL]' cannot be used with '--cpu <CMD>'");
     assert_snapshot!(refused(&["--cpu", "a {n}"]), @"error: the following required arguments were not provided: --gpu <CMD> --from <N> --to <N>");
     assert_snapshot!(refused(&["--gpu", "a {n}"]), @"error: the following required arguments were not provided: --from <N> --to <N> --cpu <CMD>");
-    assert_snapshot!(refused(&[]), @"error: the following required arguments were not provided: <KERNEL>");
+    assert_snapshot!(refused(&[]), @"error: the following required arguments were not provided: <KERNEL|--cpu <CMD>|--gpu <CMD>|--check <FILE>>");
     assert_snapshot!(refused(&["conv2d", "--emit", "go"]), @"error: invalid value 'go' for '--emit <LANGUAGE>' [possible values: rust, c, cpp, python]");
     assert_snapshot!(refused(&["conv2d", "--emit", "c", "--device", "cpu"]), @"error: --emit: no GPU is measured; `breakeven devices` lists them");
     assert_snapshot!(refused(&["conv2d", "--time-limit", "1s"]), @"error: the argument '[KERNEL]' cannot be used with '--time-limit <T>'");
