@@ -88,7 +88,14 @@ pub(crate) fn thresholds(pairs: usize) {
                         BreakEven::From { interval, .. } => widths.push(interval[1] / interval[0]),
                         _ => open += 1,
                     }
-                    held_here += usize::from(found.admits(truth.round()) == Some(true));
+                    // As it is, not rounded as for a constant.
+                    held_here += usize::from(match found {
+                        BreakEven::From {
+                            interval: [low, high],
+                            ..
+                        } => low <= truth && truth <= high,
+                        found => found.admits(truth) == Some(true),
+                    });
                     let calls = |factor| found.admits(factor * truth) == Some(false);
                     stale_here += usize::from(calls(0.5)) + usize::from(calls(2.0));
                 }
