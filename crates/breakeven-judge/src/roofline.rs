@@ -44,7 +44,9 @@ impl Roofline {
         let (bytes_per_s, flops_per_s) = (rate(operation.bytes), rate(operation.flops));
         let counted = DeviceWork::of(&operation.attributes);
         let bound = counted.and_then(|work| work.bound(peak?));
-        let bound = bound.filter(|_| compute_ns > 0.0);
+        // A program on the CPU has no such units.
+        let is_gpu = !profile.is_software_gpu(&operation.device);
+        let bound = bound.filter(|_| is_gpu && compute_ns > 0.0);
         Self {
             bound: bound.map(|(limit, _)| limit),
             bound_share: bound.map(|(_, least_ns)| least_ns / compute_ns),
