@@ -58,7 +58,7 @@ pub(crate) fn part(profile: &Profile) -> Option<Part> {
     let further = profile.evidence.break_even.iter();
     let further = further.filter(|evidence| !drawn.contains(evidence.operation.as_str()));
     let further: Vec<Item> = further
-        .map(|evidence| format!("{}: {}", evidence.operation, told(profile, evidence)).into())
+        .map(|evidence| format!("{}: {}", evidence.operation, answer(profile, evidence)).into())
         .collect();
     let mut page = Page::default();
     page.items(further);
@@ -96,17 +96,17 @@ fn found(
     let mut found = Vec::new();
     for evidence in &profile.evidence.break_even {
         if evidence.operation == name {
-            found.push((told(profile, evidence), Some(evidence.clone())));
+            found.push((answer(profile, evidence), Some(evidence.clone())));
         }
     }
     let Some(cpu) = devices.get(Device::CPU) else {
         return found;
     };
     for (device, sizes) in devices {
-        let told = |(_, known): &(String, Option<profile::BreakEven>)| {
+        let is_known = |(_, known): &(String, Option<profile::BreakEven>)| {
             known.as_ref().is_some_and(|known| known.device == *device)
         };
-        if *device == Device::CPU || found.iter().any(told) {
+        if *device == Device::CPU || found.iter().any(is_known) {
             continue;
         }
         let both = sizes.iter().filter_map(|(size, device_ns)| {
@@ -132,7 +132,7 @@ fn found(
 }
 
 /// Describes the profile's evidence for a device.
-fn told(profile: &Profile, evidence: &profile::BreakEven) -> String {
+fn answer(profile: &Profile, evidence: &profile::BreakEven) -> String {
     let count = |value: f64| unit::count(value.round());
     let [device, over] = [&evidence.device, &evidence.over]
         .map(|device| shown(&profile.device_label(device), MOST_NAME));

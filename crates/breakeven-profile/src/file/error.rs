@@ -79,7 +79,7 @@ impl FileError {
     /// the document itself.
     pub fn json(error: &serde_json::Error, place: &str) -> Self {
         let text = error.to_string();
-        let told = match error.classify() {
+        let reason = match error.classify() {
             Category::Eof => Self::truncated(),
             Category::Syntax => {
                 let message = format!("not valid JSON: {}", syntax(bare(&text)));
@@ -91,10 +91,10 @@ impl FileError {
             ),
             Category::Data => Self::new(FileErrorKind::Value, in_words(&text)),
         };
-        let told = told.at_position(error.line(), error.column());
+        let reason = reason.at_position(error.line(), error.column());
         match place.trim_start_matches('.') {
-            "" => told,
-            place => told.at_place(place),
+            "" => reason,
+            place => reason.at_place(place),
         }
     }
 

@@ -84,19 +84,19 @@ fn profile(text: &[u8]) -> Result<Profile, FileError> {
     match &header {
         Ok(Header { format, .. }) if format != FORMAT => {
             let format = clipped(format);
-            let told = format!("its \"format\" is {format:?}; {begins}");
-            return Err(not_a_profile(&told));
+            let reason = format!("its \"format\" is {format:?}; {begins}");
+            return Err(not_a_profile(&reason));
         }
         // Older versions that this build still reads get their arms here.
         Ok(Header { version, .. }) if *version != Some(VERSION) => {
-            let told = match version {
+            let reason = match version {
                 Some(version) => format!(
                     "the profile is of version {version} and this build reads version {VERSION}; \
                      update breakeven, or write the profile again with this one"
                 ),
                 None => format!("the profile has no \"version\"; {begins}"),
             };
-            return Err(FileError::new(FileErrorKind::Version, told));
+            return Err(FileError::new(FileErrorKind::Version, reason));
         }
         Err(error) if error.kind() == FileErrorKind::Value => {
             return Err(not_a_profile(&format!("{error}; {begins}")));
@@ -125,7 +125,7 @@ struct Header {
     version: Option<u64>,
 }
 
-fn not_a_profile(told: &str) -> FileError {
-    let told = format!("not a breakeven profile: {told}");
-    FileError::new(FileErrorKind::NotAProfile, told)
+fn not_a_profile(reason: &str) -> FileError {
+    let reason = format!("not a breakeven profile: {reason}");
+    FileError::new(FileErrorKind::NotAProfile, reason)
 }

@@ -197,8 +197,8 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Entries<'_, A> {
         };
         let is_samples = |key: &String| key == "runs" || key == "samples_ns";
         if self.has_runs && is_samples(&key) && self.keys.iter().any(is_samples) {
-            let told = "it has runs and samples_ns, or one of them twice; keep one";
-            return Err(A::Error::custom(told));
+            let reason = "it has runs and samples_ns, or one of them twice; keep one";
+            return Err(A::Error::custom(reason));
         }
         let read = seed.deserialize(key.as_str().into_deserializer());
         self.keys.push(key);

@@ -101,8 +101,12 @@ fn evidence(evidence: &Evidence) -> Checked {
 }
 
 fn operation(operation: &Operation, at: Text<'_>) -> Checked {
-    let told = format_args!("the name is empty; give the operation a name");
-    check(!operation.name.is_empty(), format_args!("{at}.name"), told)?;
+    let reason = format_args!("the name is empty; give the operation a name");
+    check(
+        !operation.name.is_empty(),
+        format_args!("{at}.name"),
+        reason,
+    )?;
     names([&operation.name, &operation.device], at)?;
     for (counter, described) in &operation.counters {
         names([counter, &described.unit], format_args!("{at}.counters"))?;
@@ -130,9 +134,9 @@ fn operation(operation: &Operation, at: Text<'_>) -> Checked {
         for (counter, value) in &each.counters {
             let at = format_args!("{at}.counters.{counter}");
             finite([*value], at)?;
-            let told =
+            let reason =
                 format_args!("it is not among the operation's counters; name its unit there");
-            check(operation.counters.contains_key(counter), at, told)?;
+            check(operation.counters.contains_key(counter), at, reason)?;
         }
     }
     Ok(())
@@ -168,8 +172,8 @@ fn run(run: &Run, at: Text<'_>) -> Checked {
 }
 
 fn energy(energy: &Energy, at: Text<'_>) -> Checked {
-    let told = format_args!("it is the energy of no calls; give 1 or more, or leave it out");
-    check(energy.calls > 0, at, told)?;
+    let reason = format_args!("it is the energy of no calls; give 1 or more, or leave it out");
+    check(energy.calls > 0, at, reason)?;
     time(energy.over_ns, format_args!("{at}.over_ns"))?;
     time(energy.idle_over_ns, format_args!("{at}.idle_over_ns"))?;
     for (index, counter) in energy.counters.iter().enumerate() {
@@ -177,8 +181,8 @@ fn energy(energy: &Energy, at: Text<'_>) -> Checked {
         let texts = counter.covers.iter().chain([&counter.of, &counter.how]);
         names(texts, at)?;
         for value in counter.idle_watts.iter().chain([&counter.joules]) {
-            let told = format_args!("{value} is no amount of energy or power; give 0 or more");
-            check((0.0..f64::INFINITY).contains(value), at, told)?;
+            let reason = format_args!("{value} is no amount of energy or power; give 0 or more");
+            check((0.0..f64::INFINITY).contains(value), at, reason)?;
         }
     }
     Ok(())
@@ -225,11 +229,11 @@ fn load_sample(sample: &LoadSample, at: Text<'_>) -> Checked {
     ] {
         let Some(level) = level else { continue };
         let at = format_args!("{at}.{field}");
-        let told = format_args!("minimum, mean and maximum are not in this order");
-        check(level.is_sound(), at, told)?;
+        let reason = format_args!("minimum, mean and maximum are not in this order");
+        check(level.is_sound(), at, reason)?;
         let is_part = level.least >= 0.0 && level.greatest <= 1.0;
-        let told = format_args!("the use is not a fraction; give numbers from 0 to 1");
-        check(is_part || !field.ends_with("used"), at, told)?;
+        let reason = format_args!("the use is not a fraction; give numbers from 0 to 1");
+        check(is_part || !field.ends_with("used"), at, reason)?;
     }
     Ok(())
 }
@@ -245,31 +249,31 @@ fn whole<const N: usize>(times: [u64; N], at: Text<'_>) -> Checked {
 
 fn time(ns: impl Into<Option<f64>>, at: Text<'_>) -> Checked {
     let ns = ns.into().unwrap_or_default();
-    let told = format_args!("{ns} ns is not a time; times are from 0 to 2^63 ns");
-    check(is_time(ns), at, told)
+    let reason = format_args!("{ns} ns is not a time; times are from 0 to 2^63 ns");
+    check(is_time(ns), at, reason)
 }
 
 fn names<'a>(names: impl IntoIterator<Item = &'a String>, at: Text<'_>) -> Checked {
     let mut lengths = names.into_iter().map(String::len);
     lengths.try_for_each(|length| {
-        let told =
+        let reason =
             format_args!("the name is {length} bytes long; shorten it to at most {MAX_NAME}");
-        check(length <= MAX_NAME, at, told)
+        check(length <= MAX_NAME, at, reason)
     })
 }
 
 fn finite(values: impl IntoIterator<Item = f64>, at: Text<'_>) -> Checked {
     let mut values = values.into_iter();
     values.try_for_each(|value| {
-        let told = format_args!("{value} cannot be written in JSON; leave the value out");
-        check(value.is_finite(), at, told)
+        let reason = format_args!("{value} cannot be written in JSON; leave the value out");
+        check(value.is_finite(), at, reason)
     })
 }
 
-fn check(holds: bool, at: Text<'_>, told: Text<'_>) -> Checked {
+fn check(holds: bool, at: Text<'_>, reason: Text<'_>) -> Checked {
     if holds {
         return Ok(());
     }
-    let error = FileError::new(FileErrorKind::Value, told.to_string());
+    let error = FileError::new(FileErrorKind::Value, reason.to_string());
     Err(error.at_place(clipped(&at.to_string())))
 }

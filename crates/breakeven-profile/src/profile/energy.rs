@@ -164,7 +164,7 @@ mod tests {
         operation.runs.push(run(4, 3e9, counters));
         let counters = vec![counter("cpu", 10.0, Some(7.0))];
         operation.runs.push(run(1, 1e9, counters));
-        let sum = operation.energy().expect("two runs tell it");
+        let sum = operation.energy().expect("two runs have it");
         assert_eq!(sum.joules_per_call(), Some(6.0));
         assert_eq!((sum.over_ns, sum.idle_over_ns), (4e9, Some(2e8)));
         assert_eq!(sum.counters[0].idle_watts, Some(4.0));

@@ -226,7 +226,7 @@ pub struct Run {
     /// The most memory that a call held in this run, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// The energy of calls of this run, where counters told it.
+    /// The energy of calls of this run, if counters report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
     /// The operation's counters by name: the value of one call, the mean over the run.

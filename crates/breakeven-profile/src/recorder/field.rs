@@ -118,44 +118,44 @@ impl Field<'_> {
     }
 }
 
-/// The methods by which a program sets the fields of a call: they hand a [`Field`] to `tell`.
+/// The methods by which a program sets the fields of a call: they hand a [`Field`] to `set_field`.
 macro_rules! setters {
     ($self:ident: $by:ty) => {
         /// Sets how many bytes the call reads and writes.
         #[inline]
         pub fn bytes($self: $by, bytes: impl Count) {
-            $self.tell(Field::Figure(Figure::Bytes, bytes.count()));
+            $self.set_field(Field::Figure(Figure::Bytes, bytes.count()));
         }
 
         /// Sets how many items (images, records) the call processes.
         #[inline]
         pub fn items($self: $by, items: impl Count) {
-            $self.tell(Field::Figure(Figure::Items, items.count()));
+            $self.set_field(Field::Figure(Figure::Items, items.count()));
         }
 
         /// Sets how many floating-point operations the call does.
         #[inline]
         pub fn flops($self: $by, flops: impl Count) {
-            $self.tell(Field::Figure(Figure::Flops, flops.count()));
+            $self.set_field(Field::Figure(Figure::Flops, flops.count()));
         }
 
         /// Sets the peak memory of the call, bytes.
         #[inline]
         pub fn memory_bytes($self: $by, bytes: impl Count) {
-            $self.tell(Field::MemoryBytes(bytes.count()));
+            $self.set_field(Field::MemoryBytes(bytes.count()));
         }
 
         /// Sets the fraction of the GPU's units that the call keeps busy. A value outside of 0 to 1
         /// is clamped; NaN is ignored.
         pub fn gpu_use($self: $by, part: f64) {
             if !part.is_nan() {
-                $self.tell(Field::GpuUse(part.clamp(0.0, 1.0)));
+                $self.set_field(Field::GpuUse(part.clamp(0.0, 1.0)));
             }
         }
 
         /// Sets an attribute. The profile has the last value of each name.
         pub fn attribute<'a>($self: $by, name: &'static str, value: impl Into<Value<'a>>) {
-            $self.tell(Field::Attribute(name, value.into()));
+            $self.set_field(Field::Attribute(name, value.into()));
         }
     };
 }

@@ -71,7 +71,7 @@ impl AsyncCall {
 
     setters!(self: &mut Self);
 
-    pub(super) fn tell(&mut self, field: Field<'_>) {
+    pub(super) fn set_field(&mut self, field: Field<'_>) {
         // A span's fields may be set any number of times.
         const MOST: usize = 64;
         if self.site.is_none() {
@@ -141,7 +141,9 @@ impl AsyncCall {
             });
             if let Some(node) = node {
                 node.record_whole(ticks, self.polled.min(ticks), cancelled, &local.writer);
-                self.fields.drain(..).for_each(|field| node.tell(field));
+                self.fields
+                    .drain(..)
+                    .for_each(|field| node.set_field(field));
             }
         });
     }

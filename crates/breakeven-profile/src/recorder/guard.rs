@@ -122,9 +122,9 @@ impl Guard {
     }
 
     #[inline]
-    fn tell(&self, field: Field<'_>) {
+    fn set_field(&self, field: Field<'_>) {
         if let Some(node) = self.node() {
-            node.tell(field);
+            node.set_field(field);
         }
     }
 }

@@ -13,10 +13,10 @@ use crate::stats::Moments;
 
 /// The operation of these readings, with one run.
 pub(super) fn operation(site: &Site, readings: &[&Reading], clock: &Clock) -> Operation {
-    let told = readings
+    let stated = readings
         .iter()
         .flat_map(|reading| reading.attributes.iter());
-    let mut attributes: BTreeMap<String, _> = told
+    let mut attributes: BTreeMap<String, _> = stated
         .map(|(name, value)| (name.to_owned(), value.to_json()))
         .collect();
     let cancelled: u64 = readings.iter().map(|reading| reading.cancelled).sum();
@@ -78,8 +78,8 @@ fn run(readings: &[&Reading], clock: &Clock) -> Run {
 
 /// The mean of a figure over the calls that set it.
 fn mean(readings: &[&Reading], figure: Figure) -> Option<u64> {
-    let told = (readings.iter()).map(|reading| reading.figures[figure as usize]);
-    let (sum, calls) = told.fold((0_u128, 0_u128), |(sum, calls), (more, by)| {
+    let stated = (readings.iter()).map(|reading| reading.figures[figure as usize]);
+    let (sum, calls) = stated.fold((0_u128, 0_u128), |(sum, calls), (more, by)| {
         (sum + more, calls + u128::from(by))
     });
     let rounded = (sum + calls / 2).checked_div(calls)?;
@@ -87,8 +87,8 @@ fn mean(readings: &[&Reading], figure: Figure) -> Option<u64> {
 }
 
 fn gpu_use(readings: &[&Reading]) -> Option<f64> {
-    let told = readings.iter().map(|reading| reading.gpu_use);
-    let (sum, calls) = told.fold((0.0, 0), |(sum, calls), (more, by)| {
+    let stated = readings.iter().map(|reading| reading.gpu_use);
+    let (sum, calls) = stated.fold((0.0, 0), |(sum, calls), (more, by)| {
         (sum + more, calls + by)
     });
     (calls > 0).then(|| (sum / calls as f64).clamp(0.0, 1.0))
@@ -216,10 +216,10 @@ mod tests {
 
     #[test]
     fn a_mean_is_over_those_who_told() {
-        let mut told = reading(5, 1);
-        told.figures[Figure::Bytes as usize] = (101, 2);
+        let mut stated = reading(5, 1);
+        stated.figures[Figure::Bytes as usize] = (101, 2);
         let silent = reading(5, 1);
-        assert_eq!(mean(&[&told, &silent], Figure::Bytes), Some(51));
+        assert_eq!(mean(&[&stated, &silent], Figure::Bytes), Some(51));
         assert_eq!(mean(&[&silent], Figure::Bytes), None);
     }
 }

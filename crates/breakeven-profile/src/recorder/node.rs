@@ -270,7 +270,7 @@ impl Node {
 
     /// Adds a field of a call; the last value of an attribute counts.
     #[inline]
-    pub(super) fn tell(&self, field: Field<'_>) {
+    pub(super) fn set_field(&self, field: Field<'_>) {
         match field {
             Field::Figure(figure, value) => {
                 let measure = &self.figures[figure as usize];

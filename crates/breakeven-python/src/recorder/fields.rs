@@ -27,7 +27,7 @@ pub(super) struct Fields {
 }
 
 /// Sets the fields on `$call`, a `Guard` or an `AsyncCall`.
-macro_rules! tell {
+macro_rules! set_field {
     ($fields:expr, $call:expr) => {{
         let (fields, call) = ($fields, $call);
         if let Some(bytes) = fields.bytes {
@@ -49,7 +49,7 @@ impl Fields {
     /// A call of `site` with its fields set.
     pub(super) fn enter(&self, site: &'static Site) -> Guard {
         let mut guard = Guard::enter(site);
-        tell!(self, &guard);
+        set_field!(self, &guard);
         // Setting counts takes no time.
         if !self.attributes.is_empty() {
             guard.start();
@@ -60,7 +60,7 @@ impl Fields {
     /// The same for a call that runs in steps.
     pub(super) fn enter_parts(&self, site: &'static Site) -> AsyncCall {
         let mut call = AsyncCall::enter(site);
-        tell!(self, &mut call);
+        set_field!(self, &mut call);
         call
     }
 

@@ -105,11 +105,11 @@ pub(super) fn pop(scope: &Bound<'_, Scope>) -> bool {
 }
 
 /// Sets a field of the latest call of `scope` on this thread. False if there is none.
-pub(super) fn tell(scope: &Bound<'_, Scope>, tell: impl FnOnce(&Guard)) -> bool {
+pub(super) fn set_field(scope: &Bound<'_, Scope>, set: impl FnOnce(&Guard)) -> bool {
     OPEN.with_borrow(|Open(open)| {
         let mut open = open.iter().rev();
         let entry = open.find(|entry| entry.scope.as_ptr() == scope.as_ptr());
-        entry.map(|entry| tell(&entry.guard)).is_some()
+        entry.map(|entry| set(&entry.guard)).is_some()
     })
 }
 

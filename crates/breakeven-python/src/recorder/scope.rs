@@ -231,8 +231,8 @@ impl Scope {
         )
     }
 
-    fn tell(scope: &Bound<'_, Self>, tell: impl FnOnce(&Guard)) -> PyResult<()> {
-        match open::tell(scope, tell) {
+    fn set_field(scope: &Bound<'_, Self>, set: impl FnOnce(&Guard)) -> PyResult<()> {
+        match open::set_field(scope, set) {
             true => Ok(()),
             false if scope.get().began_on.load(Ordering::Relaxed) == OFF => Ok(()),
             false => Err(PyRuntimeError::new_err(
@@ -303,27 +303,27 @@ impl Scope {
 
     /// Sets how many bytes the call reads and writes.
     fn bytes(slf: &Bound<'_, Self>, bytes: u64) -> PyResult<()> {
-        Self::tell(slf, |guard| guard.bytes(bytes))
+        Self::set_field(slf, |guard| guard.bytes(bytes))
     }
 
     /// Sets how many items (images, records) the call processes.
     fn items(slf: &Bound<'_, Self>, items: u64) -> PyResult<()> {
-        Self::tell(slf, |guard| guard.items(items))
+        Self::set_field(slf, |guard| guard.items(items))
     }
 
     /// Sets how many floating-point operations the call does.
     fn flops(slf: &Bound<'_, Self>, flops: u64) -> PyResult<()> {
-        Self::tell(slf, |guard| guard.flops(flops))
+        Self::set_field(slf, |guard| guard.flops(flops))
     }
 
     /// Sets the peak memory of the call, bytes.
     fn memory_bytes(slf: &Bound<'_, Self>, bytes: u64) -> PyResult<()> {
-        Self::tell(slf, |guard| guard.memory_bytes(bytes))
+        Self::set_field(slf, |guard| guard.memory_bytes(bytes))
     }
 
     /// Sets the fraction of the GPU's units that the call keeps busy, 0 to 1.
     fn gpu_use(slf: &Bound<'_, Self>, fraction: f64) -> PyResult<()> {
-        Self::tell(slf, |guard| guard.gpu_use(fraction))
+        Self::set_field(slf, |guard| guard.gpu_use(fraction))
     }
 
     /// Sets an attribute: a bool, a number or a text.
@@ -332,6 +332,6 @@ impl Scope {
         let Some(name) = kept(name) else {
             return Ok(());
         };
-        Self::tell(slf, |guard| guard.attribute(name, value))
+        Self::set_field(slf, |guard| guard.attribute(name, value))
     }
 }
