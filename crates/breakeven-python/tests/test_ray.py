@@ -241,7 +241,7 @@ def test_a_gpu_that_fails_costs_time_and_is_told(nodes):
     # Other nodes have no GPU, which is what was asked for.
     assert result.nodes.keys() == {node} and result.nodes[node].fallback_tasks == 300
     # So many that the slowest process begins before the others are done.
-    shared = be.ray.run(range(5000), where, on_gpu, gpu_resource="sim_gpu", strategy="hybrid:50/50")
+    shared = be.ray.run(range(10_000), where, on_gpu, gpu_resource="sim_gpu", strategy="hybrid:50/50")
     assert len(shared.nodes) == 3 and shared.gpu_tasks and not shared.fallback_occurred
 
 
