@@ -1,6 +1,7 @@
-//! Measures how often the interval of a sweep contains the true size, and how often a constant that
-//! is off by a factor of two is called stale. `Sweep` runs simulated pairs on a simulated clock, on
-//! which all runs count, with the time limit of `breakeven sweep`.
+//! Measures how often the interval of a sweep contains the true size, how often a constant that is
+//! off by a factor of two is called stale, and how often the constant of another sweep of the same
+//! pair is. `Sweep` runs simulated pairs on a simulated clock, on which all runs count, with the time
+//! limit of `breakeven sweep`.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -72,12 +73,15 @@ fn sweep(shape: (f64, f64, f64), truth: f64, noise: f64, seed: u64) -> (Option<B
 
 pub(crate) fn thresholds(pairs: usize) {
     let [mut all, mut held, mut stale, mut open] = [0; 4];
+    let [mut all_again, mut wrongly] = [0; 2];
     let mut widths = Vec::new();
     for (name, largest, speed, start) in SHAPES {
         for noise in NOISE {
             let [mut of_shape, mut held_here, mut stale_here] = [0; 3];
+            let [mut again, mut wrongly_here] = [0; 2];
             let mut seconds = 0.0;
             for at in CROSSINGS {
+                let mut before: Option<f64> = None;
                 for seed in 0..pairs as u64 {
                     let truth = FROM as f64 * (TO as f64 / FROM as f64).powf(at);
                     let (found, took) = sweep((largest, speed, start), truth, noise, seed);
@@ -96,6 +100,10 @@ pub(crate) fn thresholds(pairs: usize) {
                         } => low <= truth && truth <= high,
                         found => found.admits(truth) == Some(true),
                     });
+                    if let Some(constant) = std::mem::replace(&mut before, found.constant()) {
+                        again += 1;
+                        wrongly_here += usize::from(found.admits(constant) == Some(false));
+                    }
                     let calls = |factor| found.admits(factor * truth) == Some(false);
                     stale_here += usize::from(calls(0.5)) + usize::from(calls(2.0));
                 }
@@ -113,6 +121,11 @@ pub(crate) fn thresholds(pairs: usize) {
                 "percent",
             );
             metric(
+                &format!("threshold_false_stale/{label}"),
+                percent(wrongly_here, again),
+                "percent",
+            );
+            metric(
                 &format!("threshold_seconds/{label}"),
                 seconds / of_shape as f64,
                 "s",
@@ -120,12 +133,19 @@ pub(crate) fn thresholds(pairs: usize) {
             all += of_shape;
             held += held_here;
             stale += stale_here;
+            all_again += again;
+            wrongly += wrongly_here;
         }
     }
     let percent = |count: usize, of: usize| 100.0 * count as f64 / of as f64;
     widths.sort_by(f64::total_cmp);
     metric("threshold_coverage", percent(held, all), "percent");
     metric("threshold_power", percent(stale, 2 * all), "percent");
+    metric(
+        "threshold_false_stale",
+        percent(wrongly, all_again),
+        "percent",
+    );
     metric("threshold_open", percent(open, all), "percent");
     metric("threshold_width", widths[widths.len() / 2], "x");
 }
