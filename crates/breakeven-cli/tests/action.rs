@@ -111,6 +111,8 @@ fn what_cannot_be_compared_is_reported() {
             "HEAD has no common commit with none here",
         ),
         ("BREAKEVEN_RUNS=0", "runs: 0 is no whole number, 1 or more"),
+        ("BREAKEVEN_MEASURE=", "BREAKEVEN_MEASURE: give the command"),
+        ("PATH=/usr/bin:/bin", "there is no command breakeven"),
         ("BREAKEVEN_BUILD=false", "the build failed in"),
         ("BREAKEVEN_MEASURE=true", "the command wrote nothing"),
         ("BREAKEVEN_MEASURE=false", "measuring failed in"),

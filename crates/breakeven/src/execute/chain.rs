@@ -153,7 +153,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
                 let now = Instant::now();
                 let mut keys = manager.slots[gpu].suspects(step.stage.name());
                 let rests = |key: String| {
-                    matches!(quarantine::admission(&key, now, tries), Admission::Until(_))
+                    matches!(quarantine::admission(&key, now, tries), Admission::Until(..))
                 };
                 let bytes = || Ok(manager.gpus[gpu].call_bytes(step.stage, &step.shapes()));
                 let free = manager.slots[gpu].known().free_bytes().unwrap_or(u64::MAX);
@@ -263,9 +263,10 @@ impl<C: CpuExecutor, G: TensorDevice, V> ChainRun<'_, '_, C, G, V> {
                 (Some(gpu), Err(_)) => {
                     self.ran.truncate(first);
                     let again = self.follow(part, given, &place);
-                    if matches!(&again, Err(ExecuteError::Device { error, .. }) if is_fault(error))
+                    if let Err(ExecuteError::Device { error, .. }) = &again
+                        && is_fault(error)
                     {
-                        self.leave_alone(gpu, part[self.ran.len() - first]);
+                        self.leave_alone(gpu, part[self.ran.len() - first], &error.to_string());
                     }
                     again?
                 }
@@ -313,9 +314,9 @@ impl<C: CpuExecutor, G: TensorDevice, V> ChainRun<'_, '_, C, G, V> {
             let result = batch.run_items(stage.name(), *stage, &given, place.clone())?;
             if let Place::Gpu(gpu) = *place
                 && result.gpu.tasks == 0
-                && result.errors.iter().any(is_fault)
+                && let Some(error) = result.errors.iter().find(|error| is_fault(error))
             {
-                self.leave_alone(gpu, *stage);
+                self.leave_alone(gpu, *stage, &error.to_string());
             }
             let (mut outputs, result) = result.into_outputs();
             output = outputs.pop();
@@ -326,11 +327,11 @@ impl<C: CpuExecutor, G: TensorDevice, V> ChainRun<'_, '_, C, G, V> {
 
     /// Makes the operation avoid a GPU that ran nothing of a stage: without a measurement it would
     /// be tried each time.
-    fn leave_alone(&self, gpu: usize, stage: &Stage) {
+    fn leave_alone(&self, gpu: usize, stage: &Stage, why: &str) {
         let manager = self.batch.manager;
         let [_, of_stage] = manager.slots[gpu].keys(stage.name());
         let back_off = manager.config.back_off;
-        quarantine::failed(&of_stage, back_off, self.started, Instant::now());
+        quarantine::failed(&of_stage, why, back_off, self.started, Instant::now());
     }
 
     /// Runs stages with the data on the GPU, and learns the transfer times.

@@ -60,6 +60,7 @@ pub use operator::{
 };
 pub use portion::Portion;
 pub use promise::Executing;
+pub use quarantine::end_quarantine;
 pub use record::recorded_size;
 pub use result::{
     DeviceShare, ExecuteError, ExecutionResult, Fallback, LeftOut, Share, Stop, TaskError,

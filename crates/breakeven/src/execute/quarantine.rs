@@ -20,9 +20,11 @@ const LONGEST_BACK_OFF: Duration = Duration::from_secs(300);
 /// Most names kept; a new one replaces the one whose quarantine ends soonest.
 const MOST: usize = 256;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Entry {
     failures: u32,
+    /// The last error.
+    why: String,
     failed: Instant,
     until: Instant,
     /// An execution is trying the device.
@@ -38,8 +40,8 @@ pub(super) enum Admission {
     Good,
     /// It may be tried with one task.
     OnProbation(Trial),
-    /// Not before then.
-    Until(Instant),
+    /// Not before then, because of that error.
+    Until(Instant, String),
 }
 
 /// Returns true if no device is in quarantine.
@@ -52,7 +54,9 @@ pub(super) fn is_empty() -> bool {
 pub(super) fn admission(device: &str, now: Instant, tries: bool) -> Admission {
     match locked(&ENTRIES).get_mut(device) {
         None => Admission::Good,
-        Some(entry) if entry.on_trial || now < entry.until => Admission::Until(entry.until),
+        Some(entry) if entry.on_trial || now < entry.until => {
+            Admission::Until(entry.until, entry.why.clone())
+        }
         Some(_) if !tries => Admission::Good,
         Some(entry) => {
             entry.on_trial = true;
@@ -64,8 +68,14 @@ pub(super) fn admission(device: &str, now: Instant, tries: bool) -> Admission {
     }
 }
 
-/// Records that a launch which began then failed. Returns true if that is new evidence.
-pub(super) fn failed(device: &str, first: Duration, began: Instant, now: Instant) -> bool {
+/// Records that a launch which began then failed, and why. Returns true if that is new evidence.
+pub(super) fn failed(
+    device: &str,
+    why: &str,
+    first: Duration,
+    began: Instant,
+    now: Instant,
+) -> bool {
     let mut entries = locked(&ENTRIES);
     if entries.len() >= MOST && !entries.contains_key(device) {
         let waiting = entries.values().filter(|entry| !entry.on_trial);
@@ -74,6 +84,7 @@ pub(super) fn failed(device: &str, first: Duration, began: Instant, now: Instant
     }
     let entry = entries.entry(device.to_owned()).or_insert(Entry {
         failures: 0,
+        why: String::new(),
         failed: began,
         until: now,
         on_trial: false,
@@ -82,6 +93,7 @@ pub(super) fn failed(device: &str, first: Duration, began: Instant, now: Instant
         return false;
     }
     entry.failures += 1;
+    why.clone_into(&mut entry.why);
     entry.on_trial = false;
     entry.failed = now;
     let doubled = 2_u32.saturating_pow(entry.failures - 1);
@@ -96,6 +108,16 @@ pub(super) fn works(device: &str, began: Instant) {
     if entry.is_some_and(|entry| began > entry.failed) {
         entries.remove(device);
     }
+}
+
+/// Ends the quarantine of an operation on every device, or of everything: the cause is mended.
+pub fn end_quarantine(operation: Option<&str>) {
+    locked(&ENTRIES).retain(|name, _| {
+        operation.is_some_and(|operation| {
+            let device = name.strip_suffix(operation);
+            !device.is_some_and(|device| device.ends_with(": "))
+        })
+    });
 }
 
 /// One execution's trial of a device. When it is dropped, whatever the outcome, the next execution
@@ -129,7 +151,7 @@ mod tests {
 
     fn until(device: &str, now: Instant) -> Option<Instant> {
         match admission(device, now, false) {
-            Admission::Until(until) => Some(until),
+            Admission::Until(until, _) => Some(until),
             Admission::Good | Admission::OnProbation(_) => None,
         }
     }
@@ -139,19 +161,19 @@ mod tests {
         let device = "quarantine test";
         let start = Instant::now();
         assert!(is_good(device, start));
-        assert!(failed(device, SECOND, start, start));
+        assert!(failed(device, "made up", SECOND, start, start));
         assert_eq!(until(device, start), Some(start + SECOND));
         let later = start + SECOND;
         let trial = admission(device, later, true);
         assert!(matches!(trial, Admission::OnProbation(_)), "{trial:?}");
         assert_eq!(until(device, later), Some(later));
-        assert!(failed(device, SECOND, later, later));
+        assert!(failed(device, "made up", SECOND, later, later));
         assert_eq!(until(device, later), Some(later + 2 * SECOND));
         drop(trial);
         let mut later = later;
         for _ in 0..40 {
             later += SECOND;
-            failed(device, SECOND, later, later);
+            failed(device, "made up", SECOND, later, later);
         }
         assert_eq!(until(device, later), Some(later + LONGEST_BACK_OFF));
         works(device, later + SECOND);
@@ -162,10 +184,10 @@ mod tests {
     fn a_trial_that_ends_late_lets_nobody_into_a_later_one() {
         let device = "quarantine late trial test";
         let start = Instant::now();
-        failed(device, SECOND, start, start);
+        failed(device, "made up", SECOND, start, start);
         let second = start + SECOND;
         let late = admission(device, second, true);
-        failed(device, SECOND, second, second);
+        failed(device, "made up", SECOND, second, second);
         let third = second + 2 * SECOND;
         let trial = admission(device, third, true);
         assert!(matches!(trial, Admission::OnProbation(_)), "{trial:?}");
@@ -174,7 +196,7 @@ mod tests {
         // Nor does one from before the device worked again.
         works(device, third + SECOND);
         let fourth = third + 2 * SECOND;
-        failed(device, SECOND, fourth, fourth);
+        failed(device, "made up", SECOND, fourth, fourth);
         let fifth = fourth + SECOND;
         let next = admission(device, fifth, true);
         drop(trial);
@@ -188,9 +210,9 @@ mod tests {
         let device = "quarantine hiccup test";
         let start = Instant::now();
         let failure = start + SECOND;
-        assert!(failed(device, SECOND, start, failure));
+        assert!(failed(device, "made up", SECOND, start, failure));
         for _ in 0..9 {
-            assert!(!failed(device, SECOND, start, failure + SECOND / 2));
+            assert!(!failed(device, "made up", SECOND, start, failure + SECOND / 2));
         }
         assert_eq!(until(device, failure), Some(failure + SECOND));
         works(device, start);
@@ -200,11 +222,29 @@ mod tests {
     }
 
     #[test]
+    fn an_ended_quarantine_is_that_of_the_operation_alone() {
+        let start = Instant::now();
+        let keys = ["gpu q: mended", "gpu q: other", "gpu q"];
+        for key in keys {
+            failed(key, "a bug", SECOND, start, start);
+        }
+        end_quarantine(Some("mended"));
+        assert_eq!(
+            keys.map(|key| until(key, start).is_some()),
+            [false, true, true]
+        );
+        let Admission::Until(_, why) = admission("gpu q", start, true) else {
+            panic!("it is in quarantine");
+        };
+        assert_eq!(why, "a bug");
+    }
+
+    #[test]
     fn however_many_names_fail_a_failure_costs_the_same_and_few_are_kept() {
         let start = Instant::now();
         let name = |index: usize| format!("quarantine name test {index}");
         for index in 0..100_000 {
-            assert!(failed(&name(index), SECOND, start, Instant::now()));
+            assert!(failed(&name(index), "made up", SECOND, start, Instant::now()));
         }
         let took = start.elapsed();
         assert!(took < 4 * SECOND, "{took:?}");

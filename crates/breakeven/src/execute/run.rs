@@ -322,7 +322,8 @@ impl Request<'_> {
             Standing::Quarantine => device,
         };
         let back_off = question.config.back_off;
-        if quarantine::failed(&key, back_off, began, Instant::now()) {
+        let why = error.map_or_else(String::new, ToString::to_string);
+        if quarantine::failed(&key, &why, back_off, began, Instant::now()) {
             record::quarantine(&slot.known().name, question.operation, question.shared);
             if let Some(error) = error {
                 log::warn!("{key} is quarantined for a while: {error}");

@@ -221,7 +221,7 @@ impl Question<'_> {
             match quarantine::admission(&key, now, self.tries) {
                 Admission::Good => {}
                 Admission::OnProbation(trial) => own.push(trial),
-                Admission::Until(until) => return Err(left_alone(&key, until, now)),
+                Admission::Until(until, why) => return Err(left_alone(&key, &why, until, now)),
             }
         }
         let mut spec = slot.known();
@@ -275,10 +275,10 @@ pub(super) fn no_gpu() -> DeviceError {
     DeviceError::new(kind, "there is no GPU, and no code for one was given")
 }
 
-fn left_alone(key: &str, until: Instant, now: Instant) -> DeviceError {
+fn left_alone(key: &str, why: &str, until: Instant, now: Instant) -> DeviceError {
     let left = until.saturating_duration_since(now);
     DeviceError::new(
         DeviceErrorKind::Unavailable { until: Some(until) },
-        format!("{key} failed recently and is quarantined for another {left:.1?}"),
+        format!("{key} is not tried for another {left:.1?}: it failed ({why})"),
     )
 }

@@ -36,6 +36,18 @@ struct Components {
     firsts: u32,
 }
 
+/// Components whose words are still to be written.
+#[cube]
+fn in_shared_memory() -> Components {
+    Components {
+        nodes: SharedMemory::new(comptime!((RUNS * ROWS) as usize)),
+        words: SharedMemory::new(comptime!(ROWS as usize)),
+        open: SharedMemory::new(comptime!(ROWS as usize)),
+        sums: SharedMemory::new(comptime!(ROWS as usize)),
+        firsts: 0u32,
+    }
+}
+
 /// The runs' first pixels.
 #[cube]
 fn starts(word: u32) -> u32 {
@@ -96,13 +108,7 @@ fn mark(components: &Components, y: u32, x: u32) {
 #[cube]
 fn find(word: u32, tiles: &Tiles, #[comptime] corners: bool) -> Components {
     let y = UNIT_POS_X;
-    let mut components = Components {
-        nodes: SharedMemory::new(comptime!((RUNS * ROWS) as usize)),
-        words: SharedMemory::new(comptime!(ROWS as usize)),
-        open: SharedMemory::new(comptime!(ROWS as usize)),
-        sums: SharedMemory::new(comptime!(ROWS as usize)),
-        firsts: 0u32,
-    };
+    let mut components = in_shared_memory();
     components.words[y as usize] = word;
     components.open[y as usize].store(0u32);
     let mut left = starts(word);
@@ -203,13 +209,7 @@ fn keep(components: &Components, kept: &mut Array<u32>, tiles: &Tiles, tile: u32
 #[cube]
 fn kept_components(word: u32, kept: &Array<u32>, tiles: &Tiles, tile: u32) -> Components {
     let y = UNIT_POS_X;
-    let mut components = Components {
-        nodes: SharedMemory::new(comptime!((RUNS * ROWS) as usize)),
-        words: SharedMemory::new(comptime!(ROWS as usize)),
-        open: SharedMemory::new(comptime!(ROWS as usize)),
-        sums: SharedMemory::new(comptime!(ROWS as usize)),
-        firsts: 0u32,
-    };
+    let mut components = in_shared_memory();
     components.words[y as usize] = word;
     let mut open = 0u32;
     if y < tiles.rows {
