@@ -279,6 +279,6 @@ fn left_alone(key: &str, why: &str, until: Instant, now: Instant) -> DeviceError
     let left = until.saturating_duration_since(now);
     DeviceError::new(
         DeviceErrorKind::Unavailable { until: Some(until) },
-        format!("{key} is not tried for another {left:.1?}: it failed ({why})"),
+        format!("{key} is quarantined for another {left:.1?}: {why}"),
     )
 }
