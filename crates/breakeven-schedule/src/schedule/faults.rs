@@ -221,8 +221,10 @@ impl Schedule {
             self.fall_back(index, span);
         }
         if !self.has_gpus() {
-            // Free tasks that were promised to GPUs are now the CPU's.
-            let promised: Vec<_> = self.free_of_promised().collect();
+            // Free tasks that were promised to GPUs are now the CPU's. GPUs that were tried may fail
+            // later than the last one to which tasks were promised.
+            let promised = self.free_of_promised();
+            let promised: Vec<_> = promised.filter(|tasks| !self.has_fallen(tasks)).collect();
             for range in promised {
                 self.count_fallback(index, range);
             }

@@ -129,13 +129,17 @@ impl Schedule {
 
     /// Takes back a span that was not done: the batch was stopped, or a foreign executor lost it.
     pub fn give_back(&mut self, span: Span) {
-        let range = span.range();
-        let is_in = |fell: &Range<usize>| fell.start <= range.start && range.end <= fell.end;
         // What fell back or was taken back stays with the CPU, and is counted once.
-        match self.fell.iter().any(|(fell, _)| is_in(fell)) {
+        match self.has_fallen(&span.range()) {
             true => self.fallen.push(span),
             false => self.free.give_back(span),
         }
+    }
+
+    /// Returns true if these tasks fell back or were taken back.
+    fn has_fallen(&self, tasks: &Range<usize>) -> bool {
+        let mut fell = self.fell.iter();
+        fell.any(|(fell, _)| fell.start <= tasks.start && tasks.end <= fell.end)
     }
 
     /// Returns any remaining span, after the batch was stopped.

@@ -70,11 +70,14 @@ pub(super) fn any_setup(random: &mut Random) -> Setup {
         2 | 3 => Order::Share(random.random_range(0..tasks)),
         _ => Order::AsMuchAsPays,
     };
-    let orders = gpus.iter().map(|_| match random.random_range(0..10) {
-        // No other device would run what it leaves.
-        0 if cpu == Order::AsMuchAsPays => Order::Nothing,
-        1 | 2 if cpu == Order::AsMuchAsPays => Order::Try(random.random_range(1..=tasks)),
-        _ => Order::AsMuchAsPays,
+    let orders = (0..gpus.len()).map(|gpu| {
+        // Else no other device would run what it leaves.
+        let may_leave = cpu == Order::AsMuchAsPays || gpu > 0;
+        match random.random_range(0..10) {
+            0 if may_leave => Order::Nothing,
+            1 | 2 if may_leave => Order::Try(random.random_range(1..=tasks)),
+            _ => Order::AsMuchAsPays,
+        }
     });
     let orders = Orders {
         cpu,

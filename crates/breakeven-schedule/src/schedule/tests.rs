@@ -3,7 +3,7 @@
 //! any time and give tails back. Some thread always makes progress until nothing is left, and every
 //! task is done once.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -342,6 +342,19 @@ fn somebody_always_goes_on_and_every_task_is_done_once() {
             "walk {seed}: nobody goes on at {}: {:?}\n{:?}\n{:?}",
             walk.now, walk.schedule, walk.devices, walk.busy
         );
+    }
+}
+
+#[test]
+fn a_task_falls_back_once_however_many_gpus_fail() {
+    for seed in 0..WALKS {
+        let mut walk = Walk::new(seed);
+        walk.devices.iter_mut().for_each(|gpu| gpu.fails = true);
+        let _ = walk.run();
+        let fell = walk.schedule.fell.iter().filter(|(_, gpu)| gpu.is_some());
+        let fell: Vec<usize> = fell.flat_map(|(tasks, _)| tasks.clone()).collect();
+        let once: HashSet<_> = fell.iter().collect();
+        assert_eq!(fell.len(), once.len(), "walk {seed}: {:?}", walk.schedule);
     }
 }
 

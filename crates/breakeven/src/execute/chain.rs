@@ -153,7 +153,10 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
                 let now = Instant::now();
                 let mut keys = manager.slots[gpu].suspects(step.stage.name());
                 let rests = |key: String| {
-                    matches!(quarantine::admission(&key, now, tries), Admission::Until(..))
+                    matches!(
+                        quarantine::admission(&key, now, tries),
+                        Admission::Until(..)
+                    )
                 };
                 let bytes = || Ok(manager.gpus[gpu].call_bytes(step.stage, &step.shapes()));
                 let free = manager.slots[gpu].known().free_bytes().unwrap_or(u64::MAX);

@@ -212,7 +212,13 @@ mod tests {
         let failure = start + SECOND;
         assert!(failed(device, "made up", SECOND, start, failure));
         for _ in 0..9 {
-            assert!(!failed(device, "made up", SECOND, start, failure + SECOND / 2));
+            assert!(!failed(
+                device,
+                "made up",
+                SECOND,
+                start,
+                failure + SECOND / 2
+            ));
         }
         assert_eq!(until(device, failure), Some(failure + SECOND));
         works(device, start);
@@ -244,7 +250,13 @@ mod tests {
         let start = Instant::now();
         let name = |index: usize| format!("quarantine name test {index}");
         for index in 0..100_000 {
-            assert!(failed(&name(index), "made up", SECOND, start, Instant::now()));
+            assert!(failed(
+                &name(index),
+                "made up",
+                SECOND,
+                start,
+                Instant::now()
+            ));
         }
         let took = start.elapsed();
         assert!(took < 4 * SECOND, "{took:?}");
