@@ -66,7 +66,7 @@ def _pickles(function: Made) -> Made:
     @functools.wraps(function)
     def made(*args: Any, **kwargs: Any) -> Operator:
         operator = function(*args, **kwargs)
-        operator._made_by(functools.partial(made, **kwargs), args)
+        operator._made_by((functools.partial(made, **kwargs), args))
         return operator
 
     made.__module__ = __name__

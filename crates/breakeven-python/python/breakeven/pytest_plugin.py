@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Any, Callable, Dict, Generator, List, Optional, TypeVar
+from typing import Any, Callable, Generator, Optional, TypeVar
 
 import pytest
 
@@ -36,7 +36,7 @@ _MOST_NS = 2_000_000_000
 class Measure:
     """The fixture ``measure``."""
 
-    def __init__(self, keep: Callable[[List[float]], None]) -> None:
+    def __init__(self, keep: Callable[[list[float]], None]) -> None:
         self._keep = keep
         #: Most times that are kept per callable.
         self.samples = 30
@@ -54,7 +54,7 @@ class Measure:
             if now() - start >= _LEAST_NS or first >= _LEAST_NS:
                 break
             calls *= 2
-        samples: List[float] = []
+        samples: list[float] = []
         began = now()
         while len(samples) < self.samples:
             start = now()
@@ -106,16 +106,16 @@ class Session:
                 f"--breakeven-baseline {self.baseline}: there is no such file; "
                 "--breakeven-accept makes it"
             )
-        self._times: Dict[str, List[float]] = {}
+        self._times: dict[str, list[float]] = {}
         #: Times of tests that have not passed yet.
-        self._pending: Dict[str, List[float]] = {}
+        self._pending: dict[str, list[float]] = {}
         #: The text at the end.
-        self._said: List[str] = []
+        self._said: list[str] = []
         self._comparison: Optional[Comparison] = None
         self._verdict: Optional[Verdict] = None
 
     def measure(self, item: pytest.Item) -> Measure:
-        def keep(samples: List[float]) -> None:
+        def keep(samples: list[float]) -> None:
             name, again = item.nodeid, 1
             while name in self._pending:
                 again += 1
@@ -157,7 +157,7 @@ class Session:
             }
         )
 
-    def _further_runs(self) -> List[Profile]:
+    def _further_runs(self) -> list[Profile]:
         """The other runs, each a process that repeats this one's work."""
         invoked = self.config.invocation_params
         command = [sys.executable, "-m", "pytest", *map(str, invoked.args)]

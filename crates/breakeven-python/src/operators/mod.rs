@@ -34,10 +34,11 @@ enum Form {
 #[pyclass(frozen, module = "breakeven", name = "Operator")]
 pub(crate) struct PyOperator {
     form: Form,
-    /// Inputs are images; 8-bit images are read as v / 256.
+    /// True if inputs are images; 8-bit images are read as v / 256.
+    #[pyo3(get)]
     takes_images: bool,
     /// The call that created it, for pickling.
-    made: OnceLock<(Py<PyAny>, Py<PyTuple>)>,
+    made: OnceLock<Py<PyTuple>>,
 }
 
 impl PyOperator {
@@ -70,10 +71,10 @@ impl PyOperator {
             Form::Numbers(next) => Form::Numbers(Arc::new(chain.and(Arc::clone(next)))),
             Form::Labels(next) => Form::Labels(Arc::new(chain.and(Arc::clone(next)))),
         };
+        let takes_images = self.takes_images;
         Ok(Self {
-            form,
-            takes_images: self.takes_images,
-            made: OnceLock::new(),
+            takes_images,
+            ..Self::of(form)
         })
     }
 
@@ -93,12 +94,6 @@ impl PyOperator {
         self.name()
     }
 
-    /// True if inputs are images; 8-bit images are read as v / 256.
-    #[getter]
-    fn takes_images(&self) -> bool {
-        self.takes_images
-    }
-
     /// The output's shape for inputs of these shapes.
     #[pyo3(signature = (*shapes))]
     fn output_shape(&self, shapes: Vec<Vec<usize>>) -> PyResult<Vec<usize>> {
@@ -110,29 +105,22 @@ impl PyOperator {
         shape.map_err(raised)
     }
 
-    /// Records the call that created it.
+    /// Records the call that created it, a function and its arguments: only the first did.
     #[pyo3(name = "_made_by")]
-    fn made_by(&self, function: Py<PyAny>, arguments: Py<PyTuple>) {
-        // Only the first call created it.
-        let _ = self.made.set((function, arguments));
+    fn made_by(&self, made: Py<PyTuple>) {
+        let _ = self.made.set(made);
     }
 
-    fn __reduce__(&self, py: Python<'_>) -> PyResult<(Py<PyAny>, Py<PyTuple>)> {
-        match self.made.get() {
-            Some((function, arguments)) => Ok((function.clone_ref(py), arguments.clone_ref(py))),
-            None => Err(PyTypeError::new_err("this operator cannot be pickled")),
-        }
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
+        let made = self.made.get().map(|made| made.clone_ref(py));
+        made.ok_or_else(|| PyTypeError::new_err("this operator cannot be pickled"))
     }
 
     /// This operator and then `next` on its output, as one operator.
     fn then(slf: &Bound<'_, Self>, next: &Bound<'_, Self>) -> PyResult<Self> {
-        let py = slf.py();
-        let made = (
-            slf.getattr("then")?.unbind(),
-            PyTuple::new(py, [next])?.unbind(),
-        );
         let chained = slf.get().chained(next.get())?;
-        let _ = chained.made.set(made);
+        let made = (slf.getattr("then")?, (next,)).into_pyobject(slf.py())?;
+        chained.made_by(made.unbind());
         Ok(chained)
     }
 

@@ -2,10 +2,11 @@
 //! progress bar or serve an event loop.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use breakeven::execute::CancelToken;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use super::result::Ended;
@@ -24,7 +25,6 @@ pub(super) struct Shared {
 struct State {
     outcome: Option<Ended>,
     has_ended: bool,
-    is_lost: bool,
     /// Threads wait, or did: waking nobody is a system call.
     is_awaited: bool,
 }
@@ -45,7 +45,6 @@ impl Shared {
         if state.has_ended {
             return;
         }
-        state.is_lost = outcome.is_none();
         state.outcome = outcome;
         state.has_ended = true;
         if state.is_awaited {
@@ -53,7 +52,7 @@ impl Shared {
         }
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State> {
         locked(&self.state)
     }
 }
@@ -95,20 +94,14 @@ impl Job {
         self.shared.cancel.cancel();
     }
 
-    /// The result, once; raises the error.
+    /// The result of a batch that has ended, once; raises the error.
     fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let (outcome, is_lost) = {
-            let mut state = self.shared.state();
-            (state.outcome.take(), state.is_lost)
-        };
-        match outcome {
-            Some(ended) => ended.into_python(py),
-            None if is_lost => Err(pyo3::exceptions::PyRuntimeError::new_err(
+        let ended = self.shared.state().outcome.take();
+        let ended = ended.ok_or_else(|| {
+            PyRuntimeError::new_err(
                 "the batch ended in a defect of breakeven, which stderr has: please report it",
-            )),
-            None => Err(pyo3::exceptions::PyRuntimeError::new_err(
-                "the batch has not ended, or its result was taken already",
-            )),
-        }
+            )
+        })?;
+        ended.into_python(py)
     }
 }
