@@ -46,6 +46,10 @@ impl PyOperator {
         Self::of(Form::Numbers(Arc::new(operator)))
     }
 
+    fn labels(operator: impl Operator<In = f32, Out = u32> + 'static) -> Self {
+        Self::of(Form::Labels(Arc::new(operator)))
+    }
+
     fn of(form: Form) -> Self {
         Self {
             form,

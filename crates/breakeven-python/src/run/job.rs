@@ -2,7 +2,7 @@
 //! progress bar or serve an event loop.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use breakeven::execute::CancelToken;
@@ -41,7 +41,7 @@ impl Shared {
 
     /// The batch has ended; without an outcome if it was lost to a panic.
     pub(super) fn end(&self, outcome: Option<Ended>) {
-        let mut state = self.state();
+        let mut state = locked(&self.state);
         if state.has_ended {
             return;
         }
@@ -50,10 +50,6 @@ impl Shared {
         if state.is_awaited {
             self.changed.notify_all();
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        locked(&self.state)
     }
 }
 
@@ -72,7 +68,7 @@ impl Job {
     fn wait(&self, py: Python<'_>, timeout: f64) -> bool {
         let timeout = Duration::try_from_secs_f64(timeout).unwrap_or(Duration::ZERO);
         py.detach(|| {
-            let mut state = self.shared.state();
+            let mut state = locked(&self.shared.state);
             state.is_awaited = true;
             let waits = |state: &mut State| !state.has_ended;
             let waited = self
@@ -96,7 +92,7 @@ impl Job {
 
     /// The result of a batch that has ended, once; raises the error.
     fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let ended = self.shared.state().outcome.take();
+        let ended = locked(&self.shared.state).outcome.take();
         let ended = ended.ok_or_else(|| {
             PyRuntimeError::new_err(
                 "the batch ended in a defect of breakeven, which stderr has: please report it",

@@ -221,9 +221,8 @@ class Worker:
         node = ray.get_runtime_context().get_node_id()
         self._told = Told(NodeShare(node, "", 1, self._cores), began=time.time())
         self._lock, self._tells = threading.Lock(), threading.Lock()
-        #: A report is pending, the seconds until it, and the result to describe in it.
+        #: A report is pending, and the seconds until it.
         self._will_tell, self._delay = False, TELL
-        self._latest: Any = None
 
     def _ask(self) -> None:
         """For the processes of the node's GPUs."""
@@ -301,39 +300,37 @@ class Worker:
 
     def _note(self, rows: int, seconds: float, result: Any = None, pieces: int = 1) -> None:
         """Counts a batch; it is reported later."""
-        told, on_gpu, fallen = self._told, 0, 0
+        told, fallen = self._told, 0
         with self._lock:
+            begins, self._will_tell = not self._will_tell, True
             if result is None:
                 alone = f"{rows} rows in {seconds * 1e3:.3g} ms: one core and no GPU"
                 told.share.explanation = alone
-            else:
-                self._latest, on_gpu = result, round(rows * result.gpu_tasks / pieces)
+            elif begins or result.fallback_occurred:
+                # Takes a tenth of a millisecond, so not for every batch.
+                told.latest, told.share.explanation = result.to_dict(), result.explain()
                 if result.fallback_occurred:
-                    record = result.to_dict()
                     # The first error has the cause; during the quarantine later ones refer to it.
-                    told.failed = told.failed or record
-                    fallen = round(rows * record["fallback"]["tasks"] / pieces)
+                    told.failed = told.failed or told.latest
+                    fallen = round(rows * told.latest["fallback"]["tasks"] / pieces)
+            on_gpu = round(rows * result.gpu_tasks / pieces) if result else 0
             told.share.count(rows, seconds, on_gpu, fallen)
             told.ended = time.time()
-            if not self._will_tell:
-                self._will_tell = True
-                # Announced within the batch's task, and so before Ray has the batch.
-                self._report.expect.remote(self._config.id)
-                teller = threading.Timer(self._delay, self._tell)
-                teller.daemon = True
-                teller.start()
+        if begins:
+            # Announced within the batch's task, and so before Ray has the batch.
+            self._report.expect.remote(self._config.id)
+            teller = threading.Timer(self._delay, self._tell)
+            teller.daemon = True
+            teller.start()
 
     def _tell(self) -> None:
         """Reports what was done so far."""
         with self._tells:
             began = time.time()
-            self._will_tell = False
+            with self._lock:
+                self._will_tell = False
             profile = recording()
             with self._lock:
-                if self._latest is not None:
-                    self._told.latest = self._latest.to_dict()
-                    self._told.share.explanation = self._latest.explain()
-                    self._latest = None
                 share = replace(self._told.share)
                 told = replace(self._told, share=share, profile=profile)
             self._report.add.remote(self._config.id, self._process, told)
