@@ -426,24 +426,23 @@ def _join(parts: list[Any], library: str = "") -> Any:
         parts = [_on_host(part) for part in parts]
         kinds = {_kind(part): part for part in parts}
     if len(kinds) > 1:
-        _disagree(kinds)
+        words = sorted(" of ".join(filter(None, kind)) for kind in kinds)
+        raise InvalidError(
+            f"outputs of different kinds: {', '.join(words)}; let the functions return the same, "
+            "so that what comes out does not depend on where a task ran"
+        )
     (library, _), first = kinds.popitem()
-    if library == "numpy":
-        import numpy
-
-        return numpy.concatenate(parts)
     if library == "torch":
-        import torch
-
         # Pieces may come from several devices; they are joined on the CPU.
         devices = {part.device for part in parts}
-        return torch.cat(parts if len(devices) == 1 else [part.cpu() for part in parts])
+        parts = parts if len(devices) == 1 else [part.cpu() for part in parts]
+        return sys.modules[library].cat(parts)
     if library in ("pandas", "polars"):
         return sys.modules[library].concat(parts)
     if library == "pyarrow" and hasattr(first, "schema"):
         return sys.modules["pyarrow"].concat_tables(parts)
-    if library in ("cupy", "jax", "jaxlib"):
-        module = sys.modules["cupy" if library == "cupy" else "jax.numpy"]
+    if library in ("numpy", "cupy", "jax", "jaxlib"):
+        module = sys.modules["jax.numpy" if library.startswith("jax") else library]
         return module.concatenate(parts)
     return [item for part in parts for item in part]
 
@@ -453,14 +452,6 @@ def _kind(part: Any) -> tuple[str, str]:
     if isinstance(part, (list, tuple)):
         return type(part).__name__, ""
     return type(part).__module__.partition(".")[0], str(getattr(part, "dtype", ""))
-
-
-def _disagree(kinds: Any) -> None:
-    words = sorted(" of ".join(filter(None, (kind[0], kind[1]))) for kind in kinds)
-    raise InvalidError(
-        f"outputs of different kinds: {', '.join(words)}; let the functions return the same, so "
-        "that what comes out does not depend on where a task ran"
-    )
 
 
 def _one_type(outputs: list[Any], by_gpu: list[bool]) -> list[Any]:
@@ -493,7 +484,7 @@ def _kinds(given: Iterator[Any]) -> set[tuple[type, str]]:
 
 
 def _listed(parts: list[Any]) -> list[Any]:
-    """The outputs of processes as one list."""
+    """The outputs of processes as one list, errors of single tasks with their place."""
     all = [item for part in parts for item in (part if type(part) is list else part.tolist())]
     for index, output in enumerate(all):
         if type(output) is _Failed:

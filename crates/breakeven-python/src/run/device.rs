@@ -45,16 +45,25 @@ impl PyGpu {
 
     /// Does these tasks, on the calling thread.
     fn call(&self, tasks: &[usize]) -> Called {
-        let range = tasks[0]..tasks[0] + tasks.len();
-        let outputs = Python::attach(|py| {
-            let part = self.source.part(py, range.clone())?;
-            let outputs = self.function.call(py, part)?;
-            match self.options.batched || self.options.processes {
-                true => split(outputs, range, &self.source, self.options.check > 0.0),
-                false => single(outputs),
-            }
-        });
-        outputs.map_err(|error| self.note(error))
+        let options = &*self.options;
+        let most = match options.batch_size {
+            Some(_) if options.batched => 1,
+            _ => usize::MAX,
+        };
+        let mut all = Vec::with_capacity(tasks.len());
+        for tasks in tasks.chunks(most) {
+            let range = tasks[0]..tasks[0] + tasks.len();
+            let outputs = Python::attach(|py| {
+                let part = self.source.part(py, range.clone())?;
+                let outputs = self.function.call(py, part)?;
+                match options.batched || options.processes {
+                    true => split(outputs, range, &self.source, options.check > 0.0),
+                    false => single(outputs),
+                }
+            });
+            all.extend(outputs.map_err(|error| self.note(error))?);
+        }
+        Ok(all)
     }
 
     /// Keeps the function's exception, and returns the device's error. `KeyboardInterrupt` and its
@@ -102,11 +111,6 @@ impl GpuExecutor<usize, Output> for PyGpu {
             running.waker = Some(context.waker().clone());
             running.outcome.take().map_or(Poll::Pending, Poll::Ready)
         })))
-    }
-
-    fn most_tasks(&self) -> Option<usize> {
-        let has_size = self.options.batched && self.options.batch_size.is_some();
-        has_size.then_some(1)
     }
 
     fn device(&self) -> Option<&dyn Device> {
