@@ -79,9 +79,16 @@ class Operator:
         arrays = [self._array(at, given) for at, given in enumerate(inputs)]
         return self._raw.run(arrays, operation, strategy, device)
 
-    def __call__(self, *inputs: ArrayLike, **options: str) -> Any:
+    def __call__(
+        self,
+        *inputs: ArrayLike,
+        strategy: str = "auto",
+        device: Optional[str] = None,
+        operation: Optional[str] = None,
+    ) -> Any:
         """Only the output of :meth:`run`."""
-        return self.run(*inputs, **options).outputs
+        result = self.run(*inputs, strategy=strategy, device=device, operation=operation)
+        return result.outputs
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._made
