@@ -7,7 +7,7 @@ import functools
 import json
 import os
 import warnings
-from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
 
 from . import _breakeven
 from ._errors import CompareError, FileError, InconclusiveWarning
@@ -104,13 +104,18 @@ class Comparison(Page):
 
     __slots__ = ("_raw", "_notes", "_on_both", "_gate", "_made")
 
-    def __init__(self, raw: _breakeven.Comparison, notes: list[str], on_both: list[str]) -> None:
-        self._raw = raw
-        self._notes = notes
-        self._on_both = on_both
-        self._gate: Optional[tuple[str, int, list[str], list[str]]] = None
+    def __init__(self, baseline: Side, current: Side, threshold: float, **options: Any) -> None:
+        before, after = profiles_of(baseline), profiles_of(current)
+        earlier = options["history"] = profiles_of(list(options.get("history", ())))
         #: Compares the same profiles in the same way.
-        self._made: Optional[Callable[[], Comparison]] = None
+        self._made = functools.partial(Comparison, before, after, threshold, **options)
+        files, others = _files(before), _files(after)
+        self._on_both = [file for file in others if file in files]
+        old, new, history = ([each._raw for each in side] for side in (before, after, earlier))
+        self._raw = _breakeven.compare(old, new, threshold, **{**options, "history": history})
+        all = before + after + earlier
+        self._notes = [f"{each.source}: {note}" for each in all for note in each.notes]
+        self._gate: Optional[tuple[str, int, list[str], list[str]]] = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._made, (), (None, {"_gate": self._gate})
@@ -231,25 +236,6 @@ def _files(side: list[Profile]) -> list[str]:
     return files
 
 
-def _compared(baseline: Side, current: Side, threshold: float, **options: Any) -> Comparison:
-    before, after = profiles_of(baseline), profiles_of(current)
-    earlier = profiles_of(list(options.pop("history", ())))
-    files, others = _files(before), _files(after)
-    raw = _breakeven.compare(
-        [each._raw for each in before],
-        [each._raw for each in after],
-        threshold,
-        history=[each._raw for each in earlier],
-        **options,
-    )
-    notes = [f"{each.source}: {note}" for each in before + after + earlier for note in each.notes]
-    comparison = Comparison(raw, notes, [file for file in others if file in files])
-    comparison._made = functools.partial(
-        _compared, before, after, threshold, history=earlier, **options
-    )
-    return comparison
-
-
 def compare(
     baseline: Side,
     current: Side,
@@ -277,7 +263,7 @@ def compare(
     Raises :class:`CompareError` if the sides have nothing in common, :class:`FileError` and
     :class:`ProfileError` for files that cannot be read, ``ValueError`` for an option.
     """
-    return _compared(**locals())
+    return Comparison(**locals())
 
 
 def compare_profiling_runs(
@@ -293,7 +279,7 @@ def compare_profiling_runs(
     and an :class:`InconclusiveWarning` says so. ``plain_threshold=True`` judges by the threshold
     alone, whatever the noise.
     """
-    comparison = _compared(
+    comparison = Comparison(
         baseline_path,
         current_path,
         significance_threshold,

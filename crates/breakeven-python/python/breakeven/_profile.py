@@ -139,12 +139,9 @@ class Profile(Page):
         profile._raw, profile.source, profile.path = raw, source, path
         return profile
 
-    @classmethod
-    def _unpickled(cls, text: str, source: str, path: Optional[str]) -> Profile:
-        return cls._of(_breakeven.parse(text, source), source, path)
-
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self)._unpickled, (self._raw.json(), self.source, self.path)
+        slots = {"source": self.source, "path": self.path}
+        return type(self), (self._raw.json(),), (None, slots)
 
     @property
     def notes(self) -> list[str]:

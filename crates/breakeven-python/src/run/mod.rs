@@ -473,13 +473,10 @@ fn seconds(seconds: f64) -> Duration {
 
 /// False for a build of Python without the GIL, while it is off.
 fn interpreter_has_lock(py: Python<'_>) -> bool {
-    let asked = || -> PyResult<bool> {
-        py.import("sys")?
-            .getattr("_is_gil_enabled")?
-            .call0()?
-            .extract()
-    };
-    asked().unwrap_or(true)
+    let asked = py
+        .import("sys")
+        .and_then(|sys| sys.call_method0("_is_gil_enabled"));
+    asked.and_then(|asked| asked.extract()).unwrap_or(true)
 }
 
 /// The cost model in that file, or of this machine; one in memory if none is kept.

@@ -191,13 +191,11 @@ impl PyExecutionResult {
 
     /// The explanation, in a notebook.
     #[pyo3(name = "_repr_html_")]
-    fn repr_html(&self) -> String {
-        let text = self.explain();
-        let text = text
-            .replace('&', "&amp;")
-            .replace('<', "&lt;")
-            .replace('>', "&gt;");
-        format!("<pre>{text}</pre>")
+    fn repr_html(&self, py: Python<'_>) -> PyResult<String> {
+        let text = py
+            .import("html")?
+            .call_method1("escape", (self.explain(),))?;
+        Ok(format!("<pre>{text}</pre>"))
     }
 
     /// What ran where, why, predicted and actual time, as text.
