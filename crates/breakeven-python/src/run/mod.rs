@@ -23,6 +23,7 @@ use breakeven::execute::{
 use breakeven::hardware::Fact;
 use breakeven::plan::{ExecutionStrategy, GpuSpec, ProfilingHeuristics};
 use breakeven::{Costs, WorkloadProfile};
+use pyo3::intern;
 use pyo3::prelude::*;
 
 use crate::errors::raised;
@@ -109,8 +110,8 @@ impl UserFunction {
         match &self.context {
             // Only one thread at a time may use a context.
             Some(context) => {
-                let own = context.bind(py).call_method0("copy")?;
-                own.call_method1("run", (function, part))
+                let own = context.bind(py).call_method0(intern!(py, "copy"))?;
+                own.call_method1(intern!(py, "run"), (function, part))
             }
             None => function.call1((part,)),
         }
