@@ -118,14 +118,9 @@ class ClusterResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The complete record of the execution without its outputs."""
-        return {
-            "operation": self.operation,
-            "tasks": self.tasks,
-            "execution_time": self.execution_time,
-            "fallback_occurred": self.fallback_occurred,
-            "nodes": {name: asdict(share) for name, share in self.nodes.items()},
-            "batches": self.batches,
-        }
+        names = "operation", "tasks", "execution_time", "fallback_occurred", "batches"
+        known = {name: getattr(self, name) for name in names}
+        return {**known, "nodes": {name: asdict(share) for name, share in self.nodes.items()}}
 
     def write_profiles(self, folder: str | os.PathLike[str]) -> list[str]:
         """Writes a profile file for each node's process, ``NODE.json``, ``NODE-2.json``, …:
