@@ -1,6 +1,5 @@
 //! Comparison, gate and advice: `breakeven-judge` for Python.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 use breakeven_judge::advise::ProfilerOptimizer;
@@ -13,7 +12,6 @@ use breakeven_judge::{
 use breakeven_profile::profile::{Difference, Profile as Data};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use serde_json::json as value;
 
 use crate::errors::{CompareError, FileError, ProfileError, file_error};
 use crate::profile::{Printed, Profile, json, written};
@@ -115,16 +113,9 @@ impl Comparison {
         self.0.shift_text().into_iter().chain(warnings).collect()
     }
 
-    /// Indices of the operations in the order of their weight: regressions first.
-    fn by_weight(&self) -> Vec<usize> {
-        let places = self.0.operations.iter().enumerate();
-        let places: HashMap<*const _, usize> = places
-            .map(|(place, each)| (std::ptr::from_ref(each), place))
-            .collect();
-        let by_weight = self.0.by_weight().into_iter();
-        by_weight
-            .filter_map(|each| places.get(&std::ptr::from_ref(each)).copied())
-            .collect()
+    /// The operations in the order of their weight: regressions first.
+    fn by_weight(&self) -> PyResult<String> {
+        json(&self.0.by_weight())
     }
 
     /// The gate: outcome, exit code, and a sentence for each reason and for each undecided
@@ -211,10 +202,14 @@ impl Advice {
         json(self.0.advice())
     }
 
-    /// What all suggestions save together, and the limits of the advice.
-    fn words(&self) -> PyResult<String> {
-        let advice = self.0.advice();
-        json(&value!({"conclusion": advice.conclusion(), "caveats": advice.caveats()}))
+    /// What all suggestions save together.
+    fn conclusion(&self) -> String {
+        self.0.advice().conclusion()
+    }
+
+    /// The limits of the advice.
+    fn caveats(&self) -> Vec<String> {
+        self.0.advice().caveats()
     }
 
     /// The page of the first `top_n` suggestions.

@@ -33,11 +33,12 @@ pub(crate) fn sweep(
         .map_err(|error| PyValueError::new_err(format!("time_limit: {error}")))?;
     let [first, last] = SIZES;
     let sizes = sizes.unwrap_or_else(|| coarse_sizes(first, last));
+    let py = make.py();
+    // The first exception, or what is none and ends the sweep, as Ctrl-C.
     let raised: RefCell<Option<PyErr>> = RefCell::new(None);
-    let ended: RefCell<Option<PyErr>> = RefCell::new(None);
     let missed = |error: PyErr| {
-        if !error.is_instance_of::<PyException>(make.py()) {
-            *ended.borrow_mut() = Some(error);
+        if !error.is_instance_of::<PyException>(py) {
+            raised.replace(Some(error));
             return Missed::Ended;
         }
         let failure = device_error(&error);
@@ -53,10 +54,9 @@ pub(crate) fn sweep(
         |input: &Bound<'_, PyAny>| gpu.call1((input,)).map_err(missed),
     );
     let has_times = swept.rivals.iter().any(|rival| !rival.times.is_empty());
-    let raised = raised.take().filter(|_| !has_times);
-    match ended.take().or(raised) {
-        Some(error) => Err(error),
-        None => Ok(Swept(swept)),
+    match raised.take() {
+        Some(error) if !has_times || !error.is_instance_of::<PyException>(py) => Err(error),
+        _ => Ok(Swept(swept)),
     }
 }
 

@@ -7,7 +7,6 @@ from ._advise import OptimizationSuggestion as OptimizationSuggestion
 from ._advise import ProfilerOptimizer as ProfilerOptimizer
 from ._advise import advise as advise
 from ._breakeven import ExecutionResult as ExecutionResult
-from ._breakeven import Operator as Operator
 from ._breakeven import Scope as Scope
 from ._breakeven import __version__ as __version__
 from ._breakeven import profile as profile
@@ -41,6 +40,7 @@ from ._run import run as run
 from ._run import run_async as run_async
 from ._sweep import Swept as Swept
 from ._sweep import sweep as sweep
+from .operators import Operator as Operator
 
 if "XDG_RUNTIME_DIR" not in _os.environ:
     # Without that folder, Mesa's device selection looks for a display in vain and reports that on

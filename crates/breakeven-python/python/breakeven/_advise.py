@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Union, overload
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Union, overload
 
 from . import _breakeven
 from ._profile import Page, PathLike, ProfileLike, entry, frame, profile_of
@@ -42,10 +42,10 @@ class OptimizationSuggestion:
     saved_share: Optional[float]
     #: Time that it saves in addition to the suggestions before it.
     combined_saved_ms: Optional[float]
-    range_ms: Optional[List[float]]
+    range_ms: Optional[list[float]]
     overlap: Any
     #: Its evidence, the strongest first.
-    evidence: List[Dict[str, Any]] = dataclasses.field(repr=False)
+    evidence: list[dict[str, Any]] = dataclasses.field(repr=False)
 
 
 class ProfilerOptimizer(Page, Sequence[OptimizationSuggestion]):
@@ -71,34 +71,29 @@ class ProfilerOptimizer(Page, Sequence[OptimizationSuggestion]):
     def __getitem__(self, place: int) -> OptimizationSuggestion: ...
 
     @overload
-    def __getitem__(self, place: slice) -> List[OptimizationSuggestion]: ...
+    def __getitem__(self, place: slice) -> list[OptimizationSuggestion]: ...
 
     def __getitem__(
         self, place: Union[int, slice]
-    ) -> Union[OptimizationSuggestion, List[OptimizationSuggestion]]:
+    ) -> Union[OptimizationSuggestion, list[OptimizationSuggestion]]:
         return self._suggestions[: self._top][place]
 
     def __len__(self) -> int:
         return min(self._top, len(self._suggestions))
 
-    def __iter__(self) -> Iterator[OptimizationSuggestion]:
-        return iter(self._suggestions[: self._top])
-
     @property
     def conclusion(self) -> str:
         """What all suggestions save together, or why that is unknown: one sentence."""
-        conclusion: str = json.loads(self._raw.words())["conclusion"]
-        return conclusion
+        return self._raw.conclusion()
 
     @property
-    def caveats(self) -> List[str]:
+    def caveats(self) -> list[str]:
         """The limits of the advice, one sentence each."""
-        caveats: List[str] = json.loads(self._raw.words())["caveats"]
-        return caveats
+        return self._raw.caveats()
 
-    def to_dict(self) -> Dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The complete advice, including rules that measurements overruled."""
-        data: Dict[str, Any] = json.loads(self._raw.json())
+        data: dict[str, Any] = json.loads(self._raw.json())
         return data
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -111,11 +106,11 @@ class ProfilerOptimizer(Page, Sequence[OptimizationSuggestion]):
     def __repr__(self) -> str:
         return f"<breakeven.ProfilerOptimizer: {len(self)} suggestion(s). {self.conclusion}>"
 
-    def get_suggestions(self, top_n: int = 10) -> List[OptimizationSuggestion]:
+    def get_suggestions(self, top_n: int = 10) -> list[OptimizationSuggestion]:
         """The suggestions that save the most."""
         return self._suggestions[: max(0, top_n)]
 
-    def get_critical_suggestions(self) -> List[OptimizationSuggestion]:
+    def get_critical_suggestions(self) -> list[OptimizationSuggestion]:
         """The suggestions that each save a quarter or more of the total time."""
         return [each for each in self._suggestions if each.priority == "CRITICAL"]
 

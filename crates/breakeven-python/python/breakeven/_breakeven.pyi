@@ -136,7 +136,7 @@ class Comparison:
     def summary(self) -> str: ...
     def summary_text(self) -> str: ...
     def warnings(self) -> List[str]: ...
-    def by_weight(self) -> List[int]: ...
+    def by_weight(self) -> str: ...
     def gate(
         self, strict: bool, allow_missing: bool, require_decided: bool
     ) -> Tuple[str, int, List[str], List[str]]: ...
@@ -164,7 +164,8 @@ def compare(
 
 class Advice:
     def json(self) -> str: ...
-    def words(self) -> str: ...
+    def conclusion(self) -> str: ...
+    def caveats(self) -> List[str]: ...
     def page(self, top_n: int) -> Printed: ...
     def print_suggestions(self, top_n: int) -> str: ...
     def print_critical_suggestions(self) -> str: ...
@@ -243,36 +244,13 @@ class ExecutionResult(Generic[Result]):
         """What ran where, why, predicted and actual time, as text."""
 
 class Operator:
-    """Work on a batch of items: parameters, no data. See breakeven.operators."""
-
     @property
-    def name(self) -> str:
-        """Its name in profiles and in the cost model."""
+    def name(self) -> str: ...
     @property
-    def takes_images(self) -> bool:
-        """True if inputs are images; 8-bit images are read as v / 256."""
-    def output_shape(self, *shapes: Sequence[int]) -> List[int]:
-        """The output's shape for inputs of these shapes."""
-    def then(self, next: Operator) -> Operator:
-        """This operator and then next on its output, as one operator."""
+    def takes_images(self) -> bool: ...
+    def output_shape(self, *shapes: Sequence[int]) -> List[int]: ...
+    def then(self, next: Operator) -> Operator: ...
     def run(
-        self,
-        *inputs: Any,
-        strategy: str = "auto",
-        device: Optional[str] = None,
-        operation: Optional[str] = None,
-    ) -> ExecutionResult[Any]:
-        """Runs it: see breakeven.operators.run."""
-    def __call__(
-        self,
-        *inputs: Any,
-        strategy: str = "auto",
-        device: Optional[str] = None,
-        operation: Optional[str] = None,
-    ) -> Any:
-        """Only the output of run."""
-    def _made_by(self, function: Callable[..., Any], arguments: Tuple[Any, ...]) -> None: ...
-    def _run(
         self,
         inputs: List[Any],
         operation: Optional[str],

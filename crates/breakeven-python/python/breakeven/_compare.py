@@ -7,7 +7,7 @@ import functools
 import json
 import os
 import warnings
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
 
 from . import _breakeven
 from ._errors import CompareError, FileError, InconclusiveWarning
@@ -41,7 +41,7 @@ class OperationComparison:
     current_value: Optional[float]
     #: Ratio current / baseline, and its interval at the confidence level 1 - alpha.
     ratio: Optional[float]
-    interval: Optional[List[float]]
+    interval: Optional[list[float]]
     p_value: Optional[float]
     #: Corrected for the number of operations.
     adjusted_p_value: Optional[float]
@@ -59,7 +59,7 @@ class OperationComparison:
     #: How it was judged, or why it was not.
     method: Any = dataclasses.field(repr=False)
     #: How the mean, memory, allocations and calls changed.
-    beside: List[Dict[str, Any]] = dataclasses.field(repr=False)
+    beside: list[dict[str, Any]] = dataclasses.field(repr=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,9 +89,9 @@ class Verdict:
     #: 0 passed, 1 failed, 2 mismatched, 3 inconclusive: the command's exit codes.
     exit_code: int
     #: The reasons, the worst first; empty if it passed.
-    reasons: List[str]
+    reasons: list[str]
     #: Undecided operations that the gate accepts.
-    undecided: List[str] = dataclasses.field(default_factory=list)
+    undecided: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def passed(self) -> bool:
@@ -104,19 +104,24 @@ class Comparison(Page):
 
     __slots__ = ("_raw", "_notes", "_on_both", "_gate", "_made")
 
-    def __init__(self, raw: _breakeven.Comparison, notes: List[str], on_both: List[str]) -> None:
-        self._raw = raw
-        self._notes = notes
-        self._on_both = on_both
-        self._gate: Optional[Tuple[str, int, List[str], List[str]]] = None
+    def __init__(self, baseline: Side, current: Side, threshold: float, **options: Any) -> None:
+        before, after = profiles_of(baseline), profiles_of(current)
+        earlier = options["history"] = profiles_of(list(options.get("history", ())))
         #: Compares the same profiles in the same way.
-        self._made: Optional[Callable[[], Comparison]] = None
+        self._made = functools.partial(Comparison, before, after, threshold, **options)
+        files, others = _files(before), _files(after)
+        self._on_both = [file for file in others if file in files]
+        old, new, history = ([each._raw for each in side] for side in (before, after, earlier))
+        self._raw = _breakeven.compare(old, new, threshold, **{**options, "history": history})
+        all = before + after + earlier
+        self._notes = [f"{each.source}: {note}" for each in all for note in each.notes]
+        self._gate: Optional[tuple[str, int, list[str], list[str]]] = None
 
-    def __reduce__(self) -> Tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Any, ...]:
         return self._made, (), (None, {"_gate": self._gate})
 
     @property
-    def operations(self) -> List[OperationComparison]:
+    def operations(self) -> list[OperationComparison]:
         """In the baseline's order, then the new ones."""
         return [entry(OperationComparison, each) for each in self.to_dict()["operations"]]
 
@@ -126,26 +131,24 @@ class Comparison(Page):
         return entry(ComparisonSummary, json.loads(self._raw.summary()))
 
     @property
-    def warnings(self) -> List[str]:
+    def warnings(self) -> list[str]:
         """Reasons to trust the comparison less, and notes on files of other tools."""
         return self._raw.warnings() + self._notes
 
-    def _of(self, change_type: str, top_n: Optional[int]) -> List[OperationComparison]:
-        operations = self.operations
-        all = (operations[place] for place in self._raw.by_weight())
-        return [each for each in all if each.change_type == change_type][
-            : None if top_n is None else max(0, top_n)
-        ]
+    def _of(self, change_type: str, top_n: Optional[int]) -> list[OperationComparison]:
+        all = (entry(OperationComparison, each) for each in json.loads(self._raw.by_weight()))
+        found = [each for each in all if each.change_type == change_type]
+        return found if top_n is None else found[: max(0, top_n)]
 
-    def regressions(self, top_n: Optional[int] = None) -> List[OperationComparison]:
+    def regressions(self, top_n: Optional[int] = None) -> list[OperationComparison]:
         """Operations that became worse, the largest change first."""
         return self._of("REGRESSION", top_n)
 
-    def improvements(self, top_n: Optional[int] = None) -> List[OperationComparison]:
+    def improvements(self, top_n: Optional[int] = None) -> list[OperationComparison]:
         """Operations that became better, the largest change first."""
         return self._of("IMPROVEMENT", top_n)
 
-    def inconclusive(self, top_n: Optional[int] = None) -> List[OperationComparison]:
+    def inconclusive(self, top_n: Optional[int] = None) -> list[OperationComparison]:
         """Undecided operations, the largest change first."""
         return self._of("INCONCLUSIVE", top_n)
 
@@ -170,9 +173,9 @@ class Comparison(Page):
         self._gate = self._raw.gate(strict, allow_missing, require_decided)
         return Verdict(*self._gate)
 
-    def to_dict(self) -> Dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The complete result, as in ``breakeven compare --format json``."""
-        data: Dict[str, Any] = json.loads(self._raw.json())
+        data: dict[str, Any] = json.loads(self._raw.json())
         data["summary"] = json.loads(self._raw.summary())
         return data
 
@@ -192,11 +195,11 @@ class Comparison(Page):
         """:attr:`summary`."""
         return self.summary
 
-    def get_regressions(self, top_n: int = 5) -> List[OperationComparison]:
+    def get_regressions(self, top_n: int = 5) -> list[OperationComparison]:
         """:meth:`regressions`."""
         return self.regressions(top_n)
 
-    def get_improvements(self, top_n: int = 5) -> List[OperationComparison]:
+    def get_improvements(self, top_n: int = 5) -> list[OperationComparison]:
         """:meth:`improvements`."""
         return self.improvements(top_n)
 
@@ -221,9 +224,9 @@ class Comparison(Page):
             raise FileError(f"{os.fspath(path)}: cannot be written: {error.strerror}") from error
 
 
-def _files(side: List[Profile]) -> List[str]:
+def _files(side: list[Profile]) -> list[str]:
     """The files of a side, without duplicates: the same runs twice would look like less noise."""
-    files: List[str] = []
+    files: list[str] = []
     for profile in side:
         file = profile.path and os.path.realpath(profile.path)
         if file in files:
@@ -231,25 +234,6 @@ def _files(side: List[Profile]) -> List[str]:
         if file:
             files.append(file)
     return files
-
-
-def _compared(baseline: Side, current: Side, threshold: float, **options: Any) -> Comparison:
-    before, after = profiles_of(baseline), profiles_of(current)
-    earlier = profiles_of(list(options.pop("history", ())))
-    files, others = _files(before), _files(after)
-    raw = _breakeven.compare(
-        [each._raw for each in before],
-        [each._raw for each in after],
-        threshold,
-        history=[each._raw for each in earlier],
-        **options,
-    )
-    notes = [f"{each.source}: {note}" for each in before + after + earlier for note in each.notes]
-    comparison = Comparison(raw, notes, [file for file in others if file in files])
-    comparison._made = functools.partial(
-        _compared, before, after, threshold, history=earlier, **options
-    )
-    return comparison
 
 
 def compare(
@@ -279,7 +263,7 @@ def compare(
     Raises :class:`CompareError` if the sides have nothing in common, :class:`FileError` and
     :class:`ProfileError` for files that cannot be read, ``ValueError`` for an option.
     """
-    return _compared(**locals())
+    return Comparison(**locals())
 
 
 def compare_profiling_runs(
@@ -295,7 +279,7 @@ def compare_profiling_runs(
     and an :class:`InconclusiveWarning` says so. ``plain_threshold=True`` judges by the threshold
     alone, whatever the noise.
     """
-    comparison = _compared(
+    comparison = Comparison(
         baseline_path,
         current_path,
         significance_threshold,

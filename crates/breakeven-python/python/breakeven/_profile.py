@@ -6,19 +6,7 @@ import dataclasses
 import json
 import os
 import shutil
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Dict,
-    List,
-    Mapping,
-    Optional,
-    Sequence,
-    Tuple,
-    Type,
-    TypeVar,
-    Union,
-)
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, TypeVar, Union
 
 from . import _breakeven
 
@@ -29,7 +17,7 @@ PathLike = Union[str, "os.PathLike[str]"]
 T = TypeVar("T")
 
 
-def entry(of: Type[T], data: Mapping[str, Any]) -> T:
+def entry(of: type[T], data: Mapping[str, Any]) -> T:
     """Builds a dataclass from a dictionary that may have additional entries."""
     names = (field.name for field in dataclasses.fields(of))  # type: ignore[arg-type]
     return of(**{name: data.get(name) for name in names})
@@ -118,9 +106,9 @@ class Operation:
     #: Why samples are missing.
     failure: Optional[str]
     #: Further attributes.
-    attributes: Dict[str, Any]
+    attributes: dict[str, Any]
     #: The samples of each run, ns.
-    samples_ns: List[List[float]] = dataclasses.field(repr=False)
+    samples_ns: list[list[float]] = dataclasses.field(repr=False)
 
 
 _FIGURES = ("mean", "deviation", "min", "median", "p95", "p99", "max")
@@ -151,20 +139,17 @@ class Profile(Page):
         profile._raw, profile.source, profile.path = raw, source, path
         return profile
 
-    @classmethod
-    def _unpickled(cls, text: str, source: str, path: Optional[str]) -> Profile:
-        return cls._of(_breakeven.parse(text, source), source, path)
-
-    def __reduce__(self) -> Tuple[Any, ...]:
-        return type(self)._unpickled, (self._raw.json(), self.source, self.path)
+    def __reduce__(self) -> tuple[Any, ...]:
+        slots = {"source": self.source, "path": self.path}
+        return type(self), (self._raw.json(),), (None, slots)
 
     @property
-    def notes(self) -> List[str]:
+    def notes(self) -> list[str]:
         """Warnings about the file."""
         return self._raw.notes
 
     @property
-    def operations(self) -> List[Operation]:
+    def operations(self) -> list[Operation]:
         """The operations, in the order in which they first appeared."""
         operations = []
         for data, row in json.loads(self._raw.operations()):
@@ -176,9 +161,9 @@ class Profile(Page):
             operations.append(entry(Operation, {**data, "samples_ns": samples}))
         return operations
 
-    def to_dict(self) -> Dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The profile as in a profile file."""
-        data: Dict[str, Any] = json.loads(self._raw.json())
+        data: dict[str, Any] = json.loads(self._raw.json())
         return data
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -227,7 +212,7 @@ def profile_of(data: ProfileLike) -> Profile:
     raise TypeError(f"a profile is a Profile, parsed JSON or a path, not {type(data).__name__}")
 
 
-def profiles_of(data: Union[ProfileLike, Sequence[ProfileLike]]) -> List[Profile]:
+def profiles_of(data: Union[ProfileLike, Sequence[ProfileLike]]) -> list[Profile]:
     """The profiles of one side: one, or a list of runs."""
     if isinstance(data, (list, tuple)):
         return [profile_of(each) for each in data]

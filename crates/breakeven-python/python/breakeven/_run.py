@@ -177,7 +177,7 @@ def _waited(tasks: Any, asked: dict[str, Any], progress: Progress) -> ExecutionR
     """The result of a batch, which ends early if Ctrl-C or ``progress`` raise."""
     job = _started(tasks, asked)
     if job.wait(0.0):
-        return _result(job, asked)
+        return job.result()
     try:
         with _shown(progress, asked["operation"], job.tasks) as show:
             while not job.wait(_LOOK):
@@ -189,27 +189,17 @@ def _waited(tasks: Any, asked: dict[str, Any], progress: Progress) -> ExecutionR
         while not job.wait(_LOOK):
             pass
         raise
-    return _result(job, asked)
+    return job.result()
 
 
 def _started(tasks: Any, asked: dict[str, Any]) -> _breakeven.Job:
     cpu = asked["cpu"]
     if asked["pools"]:
         cpu = _processes(cpu, asked)
-    if asked["gpu"] is not None and asked["join"] is None:
-        asked = {**asked, "join": functools.partial(_join, library=_kind(tasks)[0])}
+    if asked["gpu"] is not None:
+        join = asked["join"] or functools.partial(_join, library=_kind(tasks)[0])
+        asked = {**asked, "join": join, "one_type": None if asked["each"] else _one_type}
     return _breakeven.start(tasks, cpu, asked["gpu"], asked)
-
-
-def _result(job: _breakeven.Job, asked: dict[str, Any]) -> ExecutionResult[Any]:
-    result = job.result()
-    if asked["processes"]:
-        for index, output in enumerate(result.outputs):
-            if type(output) is _Failed:
-                error = TaskError(index, str(output.error))
-                error.__cause__ = output.error
-                result.outputs[index] = error
-    return result
 
 
 async def run_async(
@@ -237,7 +227,7 @@ async def run_async(
         while not job.wait(0.0):
             await asyncio.sleep(0.001)
         raise
-    return _ended(_result(job, asked))
+    return _ended(job.result())
 
 
 def forget(operation: Optional[str] = None, *, costs: Costs = None) -> None:
@@ -319,7 +309,7 @@ def _form(given: dict[str, Any]) -> dict[str, Any]:
         "costs": os.fspath(costs) if costs else None,
         "keeps_costs": costs is not False,
         "join": _listed if processes and not batched else None,
-        "one_type": _one_type,
+        "one_type": None,
         "agree": _agree,
     }
 
@@ -436,24 +426,23 @@ def _join(parts: list[Any], library: str = "") -> Any:
         parts = [_on_host(part) for part in parts]
         kinds = {_kind(part): part for part in parts}
     if len(kinds) > 1:
-        _disagree(kinds)
+        words = sorted(" of ".join(filter(None, kind)) for kind in kinds)
+        raise InvalidError(
+            f"outputs of different kinds: {', '.join(words)}; let the functions return the same, "
+            "so that what comes out does not depend on where a task ran"
+        )
     (library, _), first = kinds.popitem()
-    if library == "numpy":
-        import numpy
-
-        return numpy.concatenate(parts)
     if library == "torch":
-        import torch
-
         # Pieces may come from several devices; they are joined on the CPU.
         devices = {part.device for part in parts}
-        return torch.cat(parts if len(devices) == 1 else [part.cpu() for part in parts])
+        parts = parts if len(devices) == 1 else [part.cpu() for part in parts]
+        return sys.modules[library].cat(parts)
     if library in ("pandas", "polars"):
         return sys.modules[library].concat(parts)
     if library == "pyarrow" and hasattr(first, "schema"):
         return sys.modules["pyarrow"].concat_tables(parts)
-    if library in ("cupy", "jax", "jaxlib"):
-        module = sys.modules["cupy" if library == "cupy" else "jax.numpy"]
+    if library in ("numpy", "cupy", "jax", "jaxlib"):
+        module = sys.modules["jax.numpy" if library.startswith("jax") else library]
         return module.concatenate(parts)
     return [item for part in parts for item in part]
 
@@ -465,31 +454,20 @@ def _kind(part: Any) -> tuple[str, str]:
     return type(part).__module__.partition(".")[0], str(getattr(part, "dtype", ""))
 
 
-def _disagree(kinds: Any) -> None:
-    words = sorted(" of ".join(filter(None, (kind[0], kind[1]))) for kind in kinds)
-    raise InvalidError(
-        f"outputs of different kinds: {', '.join(words)}; let the functions return the same, so "
-        "that what comes out does not depend on where a task ran"
-    )
-
-
 def _one_type(outputs: list[Any], by_gpu: list[bool]) -> list[Any]:
     """Outputs of single tasks, converted so that their type does not depend on the device:
     numbers are Python's own, arrays of a GPU's library are moved to the host."""
     by_cpu = [not by for by in by_gpu]
-    numpy = sys.modules["numpy"]
+    generic = sys.modules["numpy"].generic
+    if any(issubclass(kind, generic) for kind in set(map(type, outputs))):
+        outputs = [each.item() if isinstance(each, generic) else each for each in outputs]
     for _ in range(2):
         kinds = [_kinds(itertools.compress(outputs, by)) for by in (by_cpu, by_gpu)]
-        if not any(issubclass(kind, numpy.generic) for kind, _ in kinds[0] | kinds[1]):
-            if not all(kinds) or kinds[0] & kinds[1]:
-                return outputs
-            if not all(hasattr(output, "shape") for output in outputs):
-                break
-        outputs = [
-            output.item() if isinstance(output, numpy.generic)
-            else _on_host(output) if hasattr(output, "shape") else output
-            for output in outputs
-        ]
+        if not all(kinds) or kinds[0] & kinds[1]:
+            return outputs
+        if not all(hasattr(each, "shape") for each in outputs):
+            break
+        outputs = list(map(_on_host, outputs))
     words = (
         " or ".join(sorted(f"{kind.__name__} {dtype}".strip() for kind, dtype in each))
         for each in kinds
@@ -506,8 +484,13 @@ def _kinds(given: Iterator[Any]) -> set[tuple[type, str]]:
 
 
 def _listed(parts: list[Any]) -> list[Any]:
-    """The outputs of processes as one list."""
-    return [item for part in parts for item in (part if type(part) is list else part.tolist())]
+    """The outputs of processes as one list, errors of single tasks with their place."""
+    all = [item for part in parts for item in (part if type(part) is list else part.tolist())]
+    for index, output in enumerate(all):
+        if type(output) is _Failed:
+            all[index] = TaskError(index, str(output.error))
+            all[index].__cause__ = output.error
+    return all
 
 
 def _on_host(part: Any) -> Any:
@@ -551,27 +534,24 @@ def _ended(result: ExecutionResult[T]) -> ExecutionResult[T]:
     return result
 
 
-class _Unpickled:
+class _Unpickled(types.SimpleNamespace):
     """An unpickled :class:`ExecutionResult`."""
 
-    def __init__(self, values: dict[str, Any], known: dict[str, Any], explained: str) -> None:
-        self.__dict__.update(values)
-        self._known, self._explained = known, explained
-
     def to_dict(self) -> dict[str, Any]:
-        return self._known
+        known: dict[str, Any] = self._known
+        return known
 
     def explain(self) -> str:
-        return self._explained
+        return str(self._explained)
 
 
-def _reduced(result: Any) -> tuple[Any, ...]:
+def _reduced(result: ExecutionResult[Any]) -> tuple[Any, ...]:
     values = {name: getattr(result, name) for name in dir(result) if not name.startswith("_")}
-    return _Unpickled, (values, values.pop("to_dict")(), values.pop("explain")())
+    known, explained = values.pop("to_dict")(), values.pop("explain")()
+    return _Unpickled, (), {**values, "_known": known, "_explained": explained}
 
 
-for _kind_of_result in (ExecutionResult, _Unpickled):
-    copyreg.pickle(_kind_of_result, _reduced)
+copyreg.pickle(ExecutionResult, _reduced)
 
 
 @contextlib.contextmanager

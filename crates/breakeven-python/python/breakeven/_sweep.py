@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Callable, Iterable, Optional, Tuple, TypeVar
+from typing import Any, Callable, Iterable, Optional, TypeVar
 
 from . import _breakeven
 from ._errors import InvalidError
@@ -29,7 +29,7 @@ class Swept(Page):
         return found and found[0]
 
     @property
-    def interval(self) -> Optional[Tuple[float, float]]:
+    def interval(self) -> Optional[tuple[float, float]]:
         """The 95 % interval of :attr:`size`."""
         found = self._raw.found()
         return found and (found[1][0], found[1][1])

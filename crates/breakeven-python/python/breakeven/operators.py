@@ -16,61 +16,116 @@ images are read as v / 256. The output's memory is the array's, without a copy.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence
 
 import numpy
 
 from . import _breakeven
 from ._breakeven import ExecutionResult
-from ._breakeven import Operator as Operator
 from ._breakeven import devices as devices
 from ._errors import InvalidError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+    from typing_extensions import ParamSpec
+
+    P = ParamSpec("P")
 
 
-def run(
-    operator: Operator,
-    *inputs: ArrayLike,
-    strategy: str = "auto",
-    device: Optional[str] = None,
-    operation: Optional[str] = None,
-) -> ExecutionResult[Any]:
-    """Runs an operator on a batch, on the CPU or a GPU; ``operator(*inputs)`` is its output alone.
+class Operator:
+    """Work on a batch of items: parameters, no data. From the functions of this module."""
 
-    Args:
-        operator: The operator to run.
-        inputs: Its arrays, all of one batch size.
-        strategy: ``auto``, ``cpu-only``, ``gpu-only`` or ``hybrid:60/40`` (GPU's share first).
-        device: The GPU, by its name in :func:`devices`; by default all that are not software.
-        operation: Its name in profiles and in the cost model; by default the operator's name.
+    #: Its name in profiles and in the cost model.
+    name: str
+    #: True if inputs are images; 8-bit images are read as v / 256.
+    takes_images: bool
 
-    Returns:
-        The output, an array (``outputs``), and how it was computed.
+    def __init__(self, raw: _breakeven.Operator, *made: Any) -> None:
+        self._raw = raw
+        #: The call that created it, for pickling.
+        self._made = made
+        self.name, self.takes_images = raw.name, raw.takes_images
 
-    Raises:
-        InvalidError: The operator does not take these shapes, or there is no such device.
-        DeviceError: A GPU failed.
-    """
-    arrays = [_array(operator, at, given) for at, given in enumerate(inputs)]
-    return operator._run(arrays, operation, strategy, device)
+    def output_shape(self, *shapes: Sequence[int]) -> list[int]:
+        """The output's shape for inputs of these shapes."""
+        return self._raw.output_shape(*shapes)
+
+    def then(self, next: Operator) -> Operator:
+        """This operator and then ``next`` on its output, as one operator."""
+        return Operator(self._raw.then(next._raw), self.then, (next,))
+
+    def run(
+        self,
+        *inputs: ArrayLike,
+        strategy: str = "auto",
+        device: Optional[str] = None,
+        operation: Optional[str] = None,
+    ) -> ExecutionResult[Any]:
+        """Runs it on a batch, on the CPU or a GPU; ``operator(*inputs)`` is its output alone.
+
+        Args:
+            inputs: Its arrays, all of one batch size.
+            strategy: ``auto``, ``cpu-only``, ``gpu-only`` or ``hybrid:60/40`` (GPU's share first).
+            device: The GPU, by its name in :func:`devices`; by default all that are not software.
+            operation: Its name in profiles and in the cost model; by default the operator's name.
+
+        Returns:
+            The output, an array (``outputs``), and how it was computed.
+
+        Raises:
+            InvalidError: The operator does not take these shapes, or there is no such device.
+            DeviceError: A GPU failed.
+        """
+        arrays = [self._array(at, given) for at, given in enumerate(inputs)]
+        return self._raw.run(arrays, operation, strategy, device)
+
+    def __call__(
+        self,
+        *inputs: ArrayLike,
+        strategy: str = "auto",
+        device: Optional[str] = None,
+        operation: Optional[str] = None,
+    ) -> Any:
+        """Only the output of :meth:`run`."""
+        result = self.run(*inputs, strategy=strategy, device=device, operation=operation)
+        return result.outputs
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._made
+
+    def __repr__(self) -> str:
+        return f"<Operator {self.name}>"
+
+    def _array(self, at: int, given: ArrayLike) -> NDArray[numpy.float32]:
+        by_pointer: Any = given
+        if hasattr(given, "__dlpack__") and not hasattr(given, "__array__"):
+            by_pointer = numpy.from_dlpack(by_pointer)
+        array = numpy.asarray(by_pointer)
+        if array.ndim == 0:
+            raise InvalidError(
+                f"{self.name}: input {at} is a single value; give an array with the batch first"
+            )
+        if array.dtype.kind not in "fiub":
+            raise InvalidError(
+                f"{self.name}: input {at} is of {array.dtype}; give numbers that float32 holds"
+            )
+        if array.dtype == numpy.uint8 and self.takes_images:
+            return array.astype(numpy.float32) / numpy.float32(256)
+        return numpy.ascontiguousarray(array, dtype=numpy.float32)
 
 
-Made = TypeVar("Made", bound=Callable[..., Operator])
+run = Operator.run
 
 
-def _pickles(function: Made) -> Made:
-    """Results of ``function`` are pickled as the call that created them."""
+def _pickles(function: Callable[P, _breakeven.Operator]) -> Callable[P, Operator]:
+    """The operators that ``function`` makes, pickled as the call."""
 
     @functools.wraps(function)
-    def made(*args: Any, **kwargs: Any) -> Operator:
-        operator = function(*args, **kwargs)
-        operator._made_by(functools.partial(made, **kwargs), args)
-        return operator
+    def made(*args: P.args, **kwargs: P.kwargs) -> Operator:
+        return Operator(function(*args, **kwargs), functools.partial(made, **kwargs), args)
 
     made.__module__ = __name__
-    return made  # type: ignore[return-value]
+    return made
 
 
 def chain(*operators: Operator) -> Operator:
@@ -80,24 +135,6 @@ def chain(*operators: Operator) -> Operator:
     if not operators:
         raise InvalidError("a chain of no operators; give at least one")
     return functools.reduce(Operator.then, operators)
-
-
-def _array(operator: Operator, at: int, given: ArrayLike) -> NDArray[numpy.float32]:
-    by_pointer: Any = given
-    if hasattr(given, "__dlpack__") and not hasattr(given, "__array__"):
-        by_pointer = numpy.from_dlpack(by_pointer)
-    array = numpy.asarray(by_pointer)
-    if array.ndim == 0:
-        raise InvalidError(
-            f"{operator.name}: input {at} is a single value; give an array with the batch first"
-        )
-    if array.dtype.kind not in "fiub":
-        raise InvalidError(
-            f"{operator.name}: input {at} is of {array.dtype}; give numbers that float32 holds"
-        )
-    if array.dtype == numpy.uint8 and operator.takes_images:
-        return array.astype(numpy.float32) / numpy.float32(256)
-    return numpy.ascontiguousarray(array, dtype=numpy.float32)
 
 
 ar_forecast = _pickles(_breakeven.ar_forecast)

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Any, Callable, Dict, Generator, List, Optional, TypeVar
+from typing import Any, Callable, Generator, Optional, TypeVar
 
 import pytest
 
@@ -36,7 +36,7 @@ _MOST_NS = 2_000_000_000
 class Measure:
     """The fixture ``measure``."""
 
-    def __init__(self, keep: Callable[[List[float]], None]) -> None:
+    def __init__(self, keep: Callable[[list[float]], None]) -> None:
         self._keep = keep
         #: Most times that are kept per callable.
         self.samples = 30
@@ -54,7 +54,7 @@ class Measure:
             if now() - start >= _LEAST_NS or first >= _LEAST_NS:
                 break
             calls *= 2
-        samples: List[float] = []
+        samples: list[float] = []
         began = now()
         while len(samples) < self.samples:
             start = now()
@@ -106,16 +106,15 @@ class Session:
                 f"--breakeven-baseline {self.baseline}: there is no such file; "
                 "--breakeven-accept makes it"
             )
-        self._times: Dict[str, List[float]] = {}
+        self._times: dict[str, list[float]] = {}
         #: Times of tests that have not passed yet.
-        self._pending: Dict[str, List[float]] = {}
+        self._pending: dict[str, list[float]] = {}
         #: The text at the end.
-        self._said: List[str] = []
-        self._comparison: Optional[Comparison] = None
-        self._verdict: Optional[Verdict] = None
+        self._said: list[str] = []
+        self._judged: Optional[tuple[Comparison, Verdict]] = None
 
     def measure(self, item: pytest.Item) -> Measure:
-        def keep(samples: List[float]) -> None:
+        def keep(samples: list[float]) -> None:
             name, again = item.nodeid, 1
             while name in self._pending:
                 again += 1
@@ -157,7 +156,7 @@ class Session:
             }
         )
 
-    def _further_runs(self) -> List[Profile]:
+    def _further_runs(self) -> list[Profile]:
         """The other runs, each a process that repeats this one's work."""
         invoked = self.config.invocation_params
         command = [sys.executable, "-m", "pytest", *map(str, invoked.args)]
@@ -191,14 +190,15 @@ class Session:
     def _judge(self) -> None:
         run = self._profile()
         if self.child:
-            return run.write(self.child)
+            run.write(self.child)
+            return
         raw = [each._raw for each in (run, *self._further_runs())]
         current = Profile._of(_breakeven.join(raw), "this session")
         if self.out:
             current.write(self.out)
             self._said.append(f"times of {len(current)} test(s) in {self.out}")
         if self.baseline is None:
-            return None
+            return
         if os.path.exists(self.baseline):
             baseline = load(self.baseline).to_dict()
             ran = [each for each in baseline["operations"] if each["name"] in self._times]
@@ -213,12 +213,11 @@ class Session:
                     f"warning: {self.baseline}: its {before} runs are replaced by {self.runs}: a "
                     f"comparison with fewer runs finds fewer changes; --breakeven-runs {before}"
                 )
-            self._comparison = compare(baseline, current, threshold=self.threshold)
-            self._verdict = self._comparison.gate(allow_missing=True)
+            comparison = compare(baseline, current, threshold=self.threshold)
+            self._judged = comparison, comparison.gate(allow_missing=True)
         if self.accept:
             current.write(self.baseline)
             self._said.append(f"the baseline is now {self.baseline}")
-        return None
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -235,8 +234,7 @@ class Session:
             self._said.append(f"error: {error}")
             session.exitstatus = 1
             return
-        verdict = self._verdict
-        if verdict and verdict.exit_code in (1, 2) and not self.accept:
+        if self._judged and self._judged[1].exit_code in (1, 2) and not self.accept:
             session.exitstatus = 1
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -244,13 +242,14 @@ class Session:
             return
         writer = terminalreporter
         writer.section("breakeven")
-        if self._comparison is not None and self._verdict is not None:
-            width, colours = writer._tw.fullwidth, writer._tw.hasmarkup
-            if self._verdict.outcome == "inconclusive":
+        if self._judged is not None:
+            comparison, verdict = self._judged
+            undecided = verdict.outcome == "inconclusive"
+            if undecided:
                 # The table shows each of them.
-                self._comparison._gate = ("inconclusive", self._verdict.exit_code, [], [])
-            writer.write(self._comparison._page().text(width, colours))
-            if self._verdict.outcome == "inconclusive":
+                comparison._gate = (verdict.outcome, verdict.exit_code, [], [])
+            writer.write(comparison._page().text(writer._tw.fullwidth, writer._tw.hasmarkup))
+            if undecided:
                 writer.write_line(
                     "INCONCLUSIVE: this is not \"no regression\"; a verdict needs 5 runs on "
                     "each side: --breakeven-runs 5, for the baseline too",
@@ -258,7 +257,7 @@ class Session:
                 )
         for line in self._said:
             writer.write_line(line)
-        if self._comparison is None and not self._said:
+        if self._judged is None and not self._said:
             writer.write_line(
                 f"{len(self._times)} test(s) measured; --breakeven-out FILE keeps the times"
             )

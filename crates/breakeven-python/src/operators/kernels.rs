@@ -1,7 +1,5 @@
 //! The kernels for Python: their parameters, by the names of the library.
 
-use std::sync::Arc;
-
 use breakeven::Tensor;
 use breakeven::kernels::{
     ArForecast, Connectivity, Conv2d, DendriticIntegration, DotProduct, FusedConvEntropySegment,
@@ -11,7 +9,7 @@ use breakeven::kernels::{
 use numpy::{AllowTypeChange, PyArrayLikeDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
-use super::{Form, PyOperator};
+use super::PyOperator;
 use crate::errors::{InvalidError, raised};
 
 /// An array, or anything that NumPy converts to one.
@@ -39,9 +37,8 @@ fn connectivity(connectivity: usize) -> PyResult<Connectivity> {
 /// batch × points in, batch × ``steps`` out. A singular series gives NaN.
 #[pyfunction]
 pub(crate) fn ar_forecast(lags: usize, steps: usize) -> PyResult<PyOperator> {
-    Ok(PyOperator::numbers(
-        ArForecast::new(lags, steps).map_err(raised)?,
-    ))
+    let operator = ArForecast::new(lags, steps).map_err(raised)?;
+    Ok(PyOperator::numbers(operator))
 }
 
 /// Cross-correlation with zero padding: batch × height × width in and out.
@@ -66,7 +63,7 @@ pub(crate) fn pixel_entropy(window: usize) -> PyResult<PyOperator> {
 pub(crate) fn image_segmentation(threshold: f32, connectivity: usize) -> PyResult<PyOperator> {
     let touching = self::connectivity(connectivity)?;
     let operator = ImageSegmentation::new(threshold, touching).map_err(raised)?;
-    Ok(PyOperator::of(Form::Labels(Arc::new(operator))).of_images())
+    Ok(PyOperator::labels(operator).of_images())
 }
 
 /// Convolution, entropy and segmentation as one.
@@ -84,12 +81,8 @@ pub(crate) fn fused_conv_entropy_segment(
     let conv = Conv2d::new(tensor(&filter)?, stride, padding).map_err(raised)?;
     let entropy = PixelEntropy::new(window).map_err(raised)?;
     let segment = ImageSegmentation::new(threshold, touching).map_err(raised)?;
-    Ok(
-        PyOperator::of(Form::Labels(Arc::new(FusedConvEntropySegment::new(
-            conv, entropy, segment,
-        ))))
-        .of_images(),
-    )
+    let fused = FusedConvEntropySegment::new(conv, entropy, segment);
+    Ok(PyOperator::labels(fused).of_images())
 }
 
 /// One step of an LSTM: x, h and c in; batch × 2 × hidden out, h' and then c'. Weights as

@@ -3,16 +3,14 @@
 mod kernels;
 mod place;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use breakeven::execute::ExecuteError;
 use breakeven::{Chain, Element, Error, Operator, Tensor};
 use numpy::{
     Element as ArrayElement, PyArray1, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods,
 };
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple, PyTupleMethods};
 
 use crate::errors::{InvalidError, raised};
 use crate::run::PyExecutionResult;
@@ -30,14 +28,13 @@ enum Form {
     Labels(Arc<dyn Operator<In = f32, Out = u32>>),
 }
 
-/// Work on a batch of items: parameters, no data.
-#[pyclass(frozen, module = "breakeven", name = "Operator")]
+/// Work on a batch of items: parameters, no data. Python users see `breakeven.Operator`.
+#[pyclass(frozen, module = "breakeven._breakeven", name = "Operator")]
 pub(crate) struct PyOperator {
     form: Form,
-    /// Inputs are images; 8-bit images are read as v / 256.
+    /// True if inputs are images; 8-bit images are read as v / 256.
+    #[pyo3(get)]
     takes_images: bool,
-    /// The call that created it, for pickling.
-    made: OnceLock<(Py<PyAny>, Py<PyTuple>)>,
 }
 
 impl PyOperator {
@@ -45,36 +42,20 @@ impl PyOperator {
         Self::of(Form::Numbers(Arc::new(operator)))
     }
 
+    fn labels(operator: impl Operator<In = f32, Out = u32> + 'static) -> Self {
+        Self::of(Form::Labels(Arc::new(operator)))
+    }
+
     fn of(form: Form) -> Self {
         Self {
             form,
             takes_images: false,
-            made: OnceLock::new(),
         }
     }
 
     fn of_images(mut self) -> Self {
         self.takes_images = true;
         self
-    }
-
-    fn chained(&self, next: &Self) -> PyResult<Self> {
-        let Form::Numbers(first) = &self.form else {
-            let (first, next) = (self.name(), next.name());
-            return Err(InvalidError::new_err(format!(
-                "{first} gives labels, which {next} does not take; end the chain there"
-            )));
-        };
-        let chain = Chain::one(Arc::clone(first));
-        let form = match &next.form {
-            Form::Numbers(next) => Form::Numbers(Arc::new(chain.and(Arc::clone(next)))),
-            Form::Labels(next) => Form::Labels(Arc::new(chain.and(Arc::clone(next)))),
-        };
-        Ok(Self {
-            form,
-            takes_images: self.takes_images,
-            made: OnceLock::new(),
-        })
     }
 
     fn name(&self) -> &str {
@@ -93,12 +74,6 @@ impl PyOperator {
         self.name()
     }
 
-    /// True if inputs are images; 8-bit images are read as v / 256.
-    #[getter]
-    fn takes_images(&self) -> bool {
-        self.takes_images
-    }
-
     /// The output's shape for inputs of these shapes.
     #[pyo3(signature = (*shapes))]
     fn output_shape(&self, shapes: Vec<Vec<usize>>) -> PyResult<Vec<usize>> {
@@ -110,35 +85,27 @@ impl PyOperator {
         shape.map_err(raised)
     }
 
-    /// Records the call that created it.
-    #[pyo3(name = "_made_by")]
-    fn made_by(&self, function: Py<PyAny>, arguments: Py<PyTuple>) {
-        // Only the first call created it.
-        let _ = self.made.set((function, arguments));
-    }
-
-    fn __reduce__(&self, py: Python<'_>) -> PyResult<(Py<PyAny>, Py<PyTuple>)> {
-        match self.made.get() {
-            Some((function, arguments)) => Ok((function.clone_ref(py), arguments.clone_ref(py))),
-            None => Err(PyTypeError::new_err("this operator cannot be pickled")),
-        }
-    }
-
     /// This operator and then `next` on its output, as one operator.
-    fn then(slf: &Bound<'_, Self>, next: &Bound<'_, Self>) -> PyResult<Self> {
-        let py = slf.py();
-        let made = (
-            slf.getattr("then")?.unbind(),
-            PyTuple::new(py, [next])?.unbind(),
-        );
-        let chained = slf.get().chained(next.get())?;
-        let _ = chained.made.set(made);
-        Ok(chained)
+    fn then(&self, next: &Self) -> PyResult<Self> {
+        let Form::Numbers(first) = &self.form else {
+            let (first, next) = (self.name(), next.name());
+            return Err(InvalidError::new_err(format!(
+                "{first} gives labels, which {next} does not take; end the chain there"
+            )));
+        };
+        let chain = Chain::one(Arc::clone(first));
+        let form = match &next.form {
+            Form::Numbers(next) => Form::Numbers(Arc::new(chain.and(Arc::clone(next)))),
+            Form::Labels(next) => Form::Labels(Arc::new(chain.and(Arc::clone(next)))),
+        };
+        Ok(Self {
+            form,
+            takes_images: self.takes_images,
+        })
     }
 
     /// Runs it on contiguous arrays of `float32`.
-    #[pyo3(name = "_run")]
-    fn run_arrays<'py>(
+    fn run<'py>(
         &self,
         py: Python<'py>,
         inputs: Vec<PyReadonlyArrayDyn<'py, f32>>,
@@ -155,33 +122,6 @@ impl PyOperator {
             Form::Numbers(operator) => run(py, &manager, &**operator, &tensors, operation),
             Form::Labels(operator) => run(py, &manager, &**operator, &tensors, operation),
         }
-    }
-
-    /// Runs it: see `breakeven.operators.run`.
-    #[pyo3(signature = (*inputs, **options))]
-    fn run<'py>(
-        slf: Bound<'py, Self>,
-        inputs: &Bound<'py, PyTuple>,
-        options: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let run = slf.py().import("breakeven.operators")?.getattr("run")?;
-        let mut arguments = vec![slf.into_any()];
-        arguments.extend(inputs.iter());
-        run.call(PyTuple::new(inputs.py(), arguments)?, options)
-    }
-
-    /// Only the output of `run`.
-    #[pyo3(signature = (*inputs, **options))]
-    fn __call__<'py>(
-        slf: Bound<'py, Self>,
-        inputs: &Bound<'py, PyTuple>,
-        options: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        Self::run(slf, inputs, options)?.getattr("outputs")
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<Operator {}>", self.name())
     }
 }
 

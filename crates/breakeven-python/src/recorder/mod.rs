@@ -11,6 +11,7 @@ mod scope;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 use breakeven_profile::recorder::{self, ExportError, Losses};
 use pyo3::prelude::*;
@@ -61,7 +62,10 @@ pub(crate) fn losses(py: Python<'_>) -> BTreeMap<&'static str, u64> {
     BTreeMap::from([
         ("overflowed", losses.overflowed),
         ("misnested", losses.misnested),
-        ("elsewhere", open::elsewhere() + losses.late),
+        (
+            "elsewhere",
+            open::ELSEWHERE.load(Ordering::Relaxed) + losses.late,
+        ),
         ("timeline_dropped", losses.timeline_dropped),
     ])
 }

@@ -1,9 +1,7 @@
 //! The open calls of a thread.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::mem;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use breakeven_profile::recorder::Guard;
@@ -13,7 +11,7 @@ use super::scope::Scope;
 use crate::locked;
 
 /// Blocks that ended on another thread than they began on.
-static ELSEWHERE: AtomicU64 = AtomicU64::new(0);
+pub(super) static ELSEWHERE: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     static OPEN: RefCell<Open> = const { RefCell::new(Open(Vec::new())) };
@@ -36,34 +34,28 @@ impl Drop for Open {
     }
 }
 
-/// Most calls that are known to have ended elsewhere while their threads still list them; calls of
-/// ended threads remain among them.
+/// Most calls of a scope that are known to have ended elsewhere while their threads still list them;
+/// calls of ended threads remain among them.
 const MAX_MOVED: usize = 256;
 
-/// Calls that ended elsewhere, each with the thread that it began on.
-static MOVED: Mutex<VecDeque<(Py<Scope>, usize)>> = Mutex::new(VecDeque::new());
-
 /// A call of `scope` that began on that thread ended on this one.
-pub(super) fn note_moved(scope: &Bound<'_, Scope>, began_on: usize) {
-    let mut moved = locked(&MOVED);
-    moved.push_back((scope.clone().unbind(), began_on));
-    let oldest = (moved.len() > MAX_MOVED).then(|| moved.pop_front());
-    drop(moved);
-    drop(oldest);
+pub(super) fn note_moved(scope: &Scope, began_on: usize) {
+    let mut moved = locked(&scope.moved);
+    moved.truncate(MAX_MOVED - 1);
+    moved.insert(0, began_on);
+    scope.has_moved.store(true, Ordering::Relaxed);
 }
 
 impl Entry {
     /// True, once per call, if a call of its scope that began on that thread ended on another.
     fn ended_elsewhere(&self, thread: usize) -> bool {
-        if !self.scope.get().has_moved.load(Ordering::Relaxed) {
+        let scope = self.scope.get();
+        if !scope.has_moved.load(Ordering::Relaxed) {
             return false;
         }
-        let mut moved = locked(&MOVED);
-        let this = |(scope, began_on): &(Py<Scope>, usize)| {
-            scope.as_ptr() == self.scope.as_ptr() && *began_on == thread
-        };
-        let at = moved.iter().position(this);
-        at.and_then(|at| moved.remove(at)).is_some()
+        let mut moved = locked(&scope.moved);
+        let at = moved.iter().position(|began_on| *began_on == thread);
+        at.map(|at| moved.remove(at)).is_some()
     }
 }
 
@@ -111,12 +103,4 @@ pub(super) fn set_field(scope: &Bound<'_, Scope>, set: impl FnOnce(&Guard)) -> b
         let entry = open.find(|entry| entry.scope.as_ptr() == scope.as_ptr());
         entry.map(|entry| set(&entry.guard)).is_some()
     })
-}
-
-pub(super) fn count_elsewhere() {
-    ELSEWHERE.fetch_add(1, Ordering::Relaxed);
-}
-
-pub(super) fn elsewhere() -> u64 {
-    ELSEWHERE.load(Ordering::Relaxed)
 }

@@ -1,5 +1,6 @@
 //! `be.profile(…)`: a recorded block or function.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use breakeven_profile::recorder::{self, Guard, Site};
@@ -29,7 +30,8 @@ pub(crate) struct Scope {
     asked: Option<(Py<PyString>, Option<Py<PyDict>>)>,
     /// The thread on which its latest call began ([`open::push`]); 0 for none.
     pub(super) began_on: AtomicUsize,
-    /// A call of it ended on another thread than it began on.
+    /// The threads of calls that ended on another one, and whether there was any.
+    pub(super) moved: Mutex<Vec<usize>>,
     pub(super) has_moved: AtomicBool,
 }
 
@@ -213,14 +215,13 @@ impl Scope {
                 "the block ends and has not begun: use it in a `with` statement",
             ));
         }
-        open::count_elsewhere();
+        open::ELSEWHERE.fetch_add(1, Ordering::Relaxed);
         if began_on == open::thread() {
             // Another call that moved was taken for this one, which can happen if threads share a
             // scope.
             return Ok(());
         }
-        open::note_moved(slf, began_on);
-        scope.has_moved.store(true, Ordering::Relaxed);
+        open::note_moved(scope, began_on);
         PyErr::warn(
             py,
             &py.get_type::<PyRuntimeWarning>(),

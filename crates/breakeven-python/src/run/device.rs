@@ -1,9 +1,10 @@
 //! A Python function as a GPU: it does a batch per call, and its exceptions are the device's
 //! errors, of kinds that the schedule can react to.
 
+use std::future::{poll_fn, ready};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 
 use breakeven::execute::{CancelToken, Device, GpuExecutor};
 use breakeven::plan::GpuSpec;
@@ -14,10 +15,10 @@ use pyo3::exceptions::{
 };
 use pyo3::prelude::*;
 
-use super::UserFunction;
 use super::output::{Output, single, split};
 use super::source::Source;
 use super::workers;
+use super::{Options, UserFunction};
 use crate::locked;
 
 /// Most exceptions that are kept per batch.
@@ -28,15 +29,8 @@ const MOST_ERRORS: usize = 16;
 pub(super) struct PyGpu {
     pub(super) function: Arc<UserFunction>,
     pub(super) source: Arc<Source>,
+    pub(super) options: Arc<Options>,
     pub(super) spec: GpuSpec,
-    /// The function may be given up while it runs: it has its own thread.
-    pub(super) on_thread: bool,
-    /// Most tasks per call.
-    pub(super) most: usize,
-    /// Outputs are compared one by one.
-    pub(super) checks: bool,
-    /// Outputs are separate per task, not shared.
-    pub(super) is_list: bool,
     /// The exceptions.
     pub(super) raised: Arc<Mutex<Vec<PyErr>>>,
     /// Ends the batch.
@@ -50,16 +44,21 @@ impl PyGpu {
     }
 
     /// Does these tasks, on the calling thread.
-    fn call(&self, tasks: &[usize]) -> Result<Vec<Output>, DeviceError> {
+    fn call(&self, tasks: &[usize]) -> Called {
+        let options = &*self.options;
+        let most = match options.batch_size {
+            Some(_) if options.batched => 1,
+            _ => usize::MAX,
+        };
         let mut all = Vec::with_capacity(tasks.len());
-        for tasks in tasks.chunks(self.most) {
+        for tasks in tasks.chunks(most) {
             let range = tasks[0]..tasks[0] + tasks.len();
             let outputs = Python::attach(|py| {
                 let part = self.source.part(py, range.clone())?;
                 let outputs = self.function.call(py, part)?;
-                match self.is_list {
-                    true => single(outputs),
-                    false => split(outputs, range, &self.source, self.checks),
+                match options.batched || options.processes {
+                    true => split(outputs, range, &self.source, options.check > 0.0),
+                    false => single(outputs),
                 }
             });
             all.extend(outputs.map_err(|error| self.note(error))?);
@@ -83,32 +82,35 @@ impl PyGpu {
 }
 
 impl GpuExecutor<usize, Output> for PyGpu {
-    type Flight = Flight;
+    type Flight = Pin<Box<dyn Future<Output = Called> + Send>>;
 
-    fn start(&self, tasks: &[usize]) -> Result<Flight, DeviceError> {
-        if !self.on_thread {
-            return self.call(tasks).map(Flight::done);
+    fn start(&self, tasks: &[usize]) -> Result<Self::Flight, DeviceError> {
+        if self.options.timeout.is_none() {
+            let outputs = self.call(tasks)?;
+            return Ok(Box::pin(ready(Ok(outputs))));
         }
-        let flight = Flight::default();
-        let shared = Arc::clone(&flight.0);
+        let shared = Arc::new(Mutex::new(Running::default()));
+        let flight = Arc::clone(&shared);
         let (gpu, tasks) = (self.clone(), tasks.to_vec());
         let spawned = workers::run(move || {
             let outcome = gpu.call(&tasks);
-            let mut state = locked(&shared);
-            state.outcome = Some(outcome);
-            let waker = state.waker.take();
-            drop(state);
+            let mut running = locked(&shared);
+            running.outcome = Some(outcome);
+            let waker = running.waker.take();
+            drop(running);
             if let Some(waker) = waker {
                 waker.wake();
             }
         });
-        match spawned {
-            Ok(()) => Ok(flight),
-            Err(error) => {
-                let message = format!("no thread for the GPU's function: {error}");
-                Err(DeviceError::new(DeviceErrorKind::Launch, message))
-            }
-        }
+        spawned.map_err(|error| {
+            let message = format!("no thread for the GPU's function: {error}");
+            DeviceError::new(DeviceErrorKind::Launch, message)
+        })?;
+        Ok(Box::pin(poll_fn(move |context| {
+            let mut running = locked(&flight);
+            running.waker = Some(context.waker().clone());
+            running.outcome.take().map_or(Poll::Pending, Poll::Ready)
+        })))
     }
 
     fn device(&self) -> Option<&dyn Device> {
@@ -120,38 +122,14 @@ impl GpuExecutor<usize, Output> for PyGpu {
     }
 }
 
-/// A running call of the GPU's function.
-#[derive(Default)]
-pub(super) struct Flight(Arc<Mutex<State>>);
+/// What a call of the GPU's function gave.
+type Called = Result<Vec<Output>, DeviceError>;
 
+/// A call of the GPU's function on a thread of its own.
 #[derive(Default)]
-struct State {
-    outcome: Option<Result<Vec<Output>, DeviceError>>,
+struct Running {
+    outcome: Option<Called>,
     waker: Option<Waker>,
-}
-
-impl Flight {
-    fn done(outputs: Vec<Output>) -> Self {
-        Self(Arc::new(Mutex::new(State {
-            outcome: Some(Ok(outputs)),
-            waker: None,
-        })))
-    }
-}
-
-impl Future for Flight {
-    type Output = Result<Vec<Output>, DeviceError>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut state = locked(&self.0);
-        match state.outcome.take() {
-            Some(outcome) => Poll::Ready(outcome),
-            None => {
-                state.waker = Some(context.waker().clone());
-                Poll::Pending
-            }
-        }
-    }
 }
 
 /// The device error of an exception: by its type, then by the text of CUDA's, HIP's and XLA's own
@@ -161,12 +139,10 @@ pub(crate) fn device_error(error: &PyErr) -> DeviceError {
         let name = error.get_type(py).qualname().map(|name| name.to_string());
         let name = name.unwrap_or_default();
         let text = error.value(py).to_string();
-        let stated: Option<String> = error
-            .value(py)
-            .getattr("kind")
-            .ok()
-            .and_then(|kind| kind.extract().ok());
-        let stated = stated.and_then(|kind| named(&kind));
+        let stated = error.value(py).getattr("kind");
+        let stated = stated.and_then(|kind| kind.extract::<String>()).ok();
+        let mut kinds = DeviceErrorKind::ALL.into_iter();
+        let stated = stated.and_then(|stated| kinds.find(|kind| kind.name() == stated));
         let kind = stated.unwrap_or_else(|| kind_of(py, error, &name, &text));
         let message = match (text.is_empty(), stated.is_some()) {
             (true, _) => name,
@@ -218,10 +194,4 @@ fn kind_of(py: Python<'_>, error: &PyErr, name: &str, text: &str) -> DeviceError
         return DeviceErrorKind::Unsupported;
     }
     DeviceErrorKind::Other
-}
-
-/// The kind of that name.
-fn named(kind: &str) -> Option<DeviceErrorKind> {
-    let mut all = DeviceErrorKind::ALL.into_iter();
-    all.find(|each| each.name() == kind)
 }

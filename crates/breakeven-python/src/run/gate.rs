@@ -3,21 +3,17 @@
 //! A function that holds the GIL runs on one worker at a time, and further workers only interfere.
 //! So one worker begins with a new function, and a separate thread requests the lock every fifth of
 //! a millisecond: the fraction of requests that had to wait is the fraction of the time in which
-//! the function held it. Below [`ONE_WORKER_FROM`] all workers start, else one continues.
+//! the function held it. Below one half all workers start, else one continues.
 
 use std::cell::Cell;
-use std::collections::HashMap;
-use std::sync::{Arc, Condvar, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
+use super::ways::{self, AGAIN, Held};
 use crate::locked;
-
-/// Fraction of the time with the GIL from which a function gets one worker. Half: even infinitely
-/// many workers could not make it twice as fast (Amdahl's law).
-const ONE_WORKER_FROM: f64 = 0.5;
 
 /// Time between two requests of the lock.
 const LOOK_EVERY: Duration = Duration::from_micros(200);
@@ -34,41 +30,12 @@ const LOOKS: u32 = 25;
 /// measurement continues until it has these.
 const FEWEST_LOOKS: u32 = 3;
 
-/// The measurement of an operation's function.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Held {
-    /// Fraction of the time in which it held the GIL, 0 to 1.
-    pub(super) part: f64,
-    /// Duration of the measurement.
-    pub(super) watched: Duration,
-}
-
-impl Held {
-    pub(super) fn takes_one_worker(self) -> bool {
-        self.part >= ONE_WORKER_FROM
-    }
-}
-
-/// Number of batches after which a function is measured again.
-const AGAIN: u32 = 64;
-
-/// Most functions that are kept.
-const MOST: usize = 4096;
-
-/// Per operation: the measurement of its function, and batches since then.
-static SEEN: LazyLock<Mutex<HashMap<String, (Held, u32)>>> = LazyLock::new(Mutex::default);
-
 /// The measurement of that operation's function; none if it must be measured again.
 pub(super) fn known(operation: &str) -> Option<Held> {
-    let mut seen = locked(&SEEN);
-    let (held, batches) = seen.get_mut(operation)?;
-    *batches += 1;
-    (*batches < AGAIN).then_some(*held)
-}
-
-/// Removes an operation, or all.
-pub(super) fn forget(operation: Option<&str>) {
-    locked(&SEEN).retain(|name, _| operation.is_some_and(|operation| operation != name));
+    ways::with_seen(operation, None, |seen| {
+        seen.batches += 1;
+        seen.held.filter(|_| seen.batches < AGAIN)
+    })
 }
 
 thread_local! {
@@ -76,14 +43,16 @@ thread_local! {
 }
 
 /// Admits workers of a batch: one while the function is measured, then as many as it keeps busy.
+#[derive(Default)]
 pub(super) struct Gate {
     state: Mutex<State>,
     changed: Condvar,
 }
 
+#[derive(Default)]
 struct State {
-    /// Most workers inside; none for all.
-    most: Option<usize>,
+    /// All workers are admitted.
+    is_open: bool,
     inside: usize,
     /// The batch is over.
     ended: bool,
@@ -91,33 +60,16 @@ struct State {
 }
 
 impl Gate {
-    /// Open for all.
-    pub(super) fn open() -> Arc<Self> {
-        Self::with(None)
-    }
-
-    fn with(most: Option<usize>) -> Arc<Self> {
-        Arc::new(Self {
-            state: Mutex::new(State {
-                most,
-                inside: 0,
-                ended: false,
-                held: None,
-            }),
-            changed: Condvar::new(),
-        })
-    }
-
     /// A gate that measures how many workers that operation's function keeps busy.
     pub(super) fn watching(operation: &str) -> Arc<Self> {
-        let gate = Self::with(Some(1));
+        let gate = Arc::new(Self::default());
         let (watched, operation) = (Arc::clone(&gate), operation.to_owned());
         // Without a thread to measure with, all workers are admitted.
         let spawned = thread::Builder::new()
             .name("breakeven-gil".to_owned())
-            .spawn(move || watched.watch(operation));
+            .spawn(move || watched.watch(&operation));
         if spawned.is_err() {
-            locked(&gate.state).most = None;
+            locked(&gate.state).is_open = true;
         }
         gate
     }
@@ -129,7 +81,7 @@ impl Gate {
             return call();
         }
         let mut state = locked(&self.state);
-        while state.most.is_some_and(|most| state.inside >= most) {
+        while !state.is_open && state.inside > 0 {
             state = self
                 .changed
                 .wait(state)
@@ -142,33 +94,24 @@ impl Gate {
         call()
     }
 
-    /// The measurement of the function in this batch.
-    pub(super) fn held(&self) -> Option<Held> {
-        locked(&self.state).held
-    }
-
-    /// The batch has ended, and with it the measurement.
-    pub(super) fn end(&self) {
+    /// The batch has ended, and with it the measurement, which it returns.
+    pub(super) fn end(&self) -> Option<Held> {
         let mut state = locked(&self.state);
         state.ended = true;
-        drop(state);
         self.changed.notify_all();
+        state.held
     }
 
-    fn watch(&self, operation: String) {
-        if let Some(held) = self.measure() {
-            let mut seen = locked(&SEEN);
-            if seen.len() >= MOST {
-                seen.clear();
-            }
-            seen.insert(operation, (held, 0));
-            drop(seen);
-            let mut state = locked(&self.state);
-            state.held = Some(held);
-            state.most = held.takes_one_worker().then_some(1);
-        } else {
-            locked(&self.state).most = None;
+    fn watch(&self, operation: &str) {
+        let held = self.measure();
+        if held.is_some() {
+            ways::with_seen(operation, None, |seen| {
+                (seen.held, seen.batches) = (held, 0)
+            });
         }
+        let mut state = locked(&self.state);
+        state.held = held;
+        state.is_open = !held.is_some_and(Held::takes_one_worker);
         self.changed.notify_all();
     }
 
@@ -212,9 +155,7 @@ impl Drop for Leaves<'_> {
         IS_INSIDE.set(false);
         let mut state = locked(&self.0.state);
         state.inside -= 1;
-        let waited_for = state.most.is_some();
-        drop(state);
-        if waited_for {
+        if !state.is_open {
             self.0.changed.notify_one();
         }
     }

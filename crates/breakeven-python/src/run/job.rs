@@ -6,6 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use breakeven::execute::CancelToken;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use super::result::Ended;
@@ -24,7 +25,6 @@ pub(super) struct Shared {
 struct State {
     outcome: Option<Ended>,
     has_ended: bool,
-    is_lost: bool,
     /// Threads wait, or did: waking nobody is a system call.
     is_awaited: bool,
 }
@@ -41,20 +41,15 @@ impl Shared {
 
     /// The batch has ended; without an outcome if it was lost to a panic.
     pub(super) fn end(&self, outcome: Option<Ended>) {
-        let mut state = self.state();
+        let mut state = locked(&self.state);
         if state.has_ended {
             return;
         }
-        state.is_lost = outcome.is_none();
         state.outcome = outcome;
         state.has_ended = true;
         if state.is_awaited {
             self.changed.notify_all();
         }
-    }
-
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        locked(&self.state)
     }
 }
 
@@ -73,7 +68,7 @@ impl Job {
     fn wait(&self, py: Python<'_>, timeout: f64) -> bool {
         let timeout = Duration::try_from_secs_f64(timeout).unwrap_or(Duration::ZERO);
         py.detach(|| {
-            let mut state = self.shared.state();
+            let mut state = locked(&self.shared.state);
             state.is_awaited = true;
             let waits = |state: &mut State| !state.has_ended;
             let waited = self
@@ -95,20 +90,14 @@ impl Job {
         self.shared.cancel.cancel();
     }
 
-    /// The result, once; raises the error.
+    /// The result of a batch that has ended, once; raises the error.
     fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let (outcome, is_lost) = {
-            let mut state = self.shared.state();
-            (state.outcome.take(), state.is_lost)
-        };
-        match outcome {
-            Some(ended) => ended.into_python(py),
-            None if is_lost => Err(pyo3::exceptions::PyRuntimeError::new_err(
+        let ended = locked(&self.shared.state).outcome.take();
+        let ended = ended.ok_or_else(|| {
+            PyRuntimeError::new_err(
                 "the batch ended in a defect of breakeven, which stderr has: please report it",
-            )),
-            None => Err(pyo3::exceptions::PyRuntimeError::new_err(
-                "the batch has not ended, or its result was taken already",
-            )),
-        }
+            )
+        })?;
+        ended.into_python(py)
     }
 }

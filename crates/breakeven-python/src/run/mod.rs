@@ -23,19 +23,21 @@ use breakeven::execute::{
 use breakeven::hardware::Fact;
 use breakeven::plan::{ExecutionStrategy, GpuSpec, ProfilingHeuristics};
 use breakeven::{Costs, WorkloadProfile};
+use pyo3::intern;
 use pyo3::prelude::*;
 
 use crate::errors::raised;
 use crate::locked;
 use device::PyGpu;
 pub(crate) use device::device_error;
-use gate::{Gate, Held};
+use gate::Gate;
 pub(crate) use job::Job;
 use job::Shared;
-use output::{Output, Tolerance};
+use output::{Output, Raised};
 pub(crate) use result::PyExecutionResult;
-use result::{Ended, How, Outcome, Raised};
+use result::{Ended, How, Outcome};
 use source::Source;
+use ways::Held;
 
 /// The options of a batch; `breakeven/_run.py` documents each.
 #[derive(FromPyObject)]
@@ -75,7 +77,8 @@ pub(crate) struct Options {
     context: Option<Py<PyAny>>,
     /// How outputs in pieces are joined, if not as usual.
     join: Option<Py<PyAny>>,
-    one_type: Py<PyAny>,
+    /// Converts outputs of both functions to one type.
+    one_type: Option<Py<PyAny>>,
     agree: Py<PyAny>,
 }
 
@@ -83,10 +86,13 @@ pub(crate) struct Options {
 enum Workers {
     /// The requested number.
     Fixed,
+    /// The interpreter runs without the GIL, so all take part.
+    WithoutLock,
     /// By the fraction of the time in which the function holds the GIL.
     ByLock {
         known: Option<Held>,
-        gate: Arc<Gate>,
+        /// Measures it, unless it is known.
+        gate: Option<Arc<Gate>>,
     },
     /// By the measured times of one call and of a split.
     ByTime { in_parts: bool },
@@ -104,8 +110,8 @@ impl UserFunction {
         match &self.context {
             // Only one thread at a time may use a context.
             Some(context) => {
-                let own = context.bind(py).call_method0("copy")?;
-                own.call_method1("run", (function, part))
+                let own = context.bind(py).call_method0(intern!(py, "copy"))?;
+                own.call_method1(intern!(py, "run"), (function, part))
             }
             None => function.call1((part,)),
         }
@@ -117,12 +123,10 @@ struct Run {
     source: Arc<Source>,
     function: UserFunction,
     gpu: Option<Arc<PyGpu>>,
-    options: Options,
+    options: Arc<Options>,
     strategy: ExecutionStrategy,
     count: usize,
     workers: Workers,
-    /// The interpreter runs without the GIL, so all workers take part.
-    without_lock: bool,
     costs: Option<Arc<Costs>>,
     workload: WorkloadProfile,
     /// The size of a task is known.
@@ -140,29 +144,9 @@ pub(crate) fn start(
     options: Options,
 ) -> PyResult<Job> {
     let strategy: ExecutionStrategy = options.strategy.parse().map_err(raised)?;
-    let cores = cores();
+    let (cores, has_gpu) = (cores(), gpu.is_some());
     let mut source = Source::new(tasks, options.batched)?;
-    let mut without_lock = false;
-    let (workers, one) = if options.fixed || cores == 1 {
-        (
-            Workers::Fixed,
-            options.workers == 1 || cores == 1 && !options.fixed,
-        )
-    } else if options.batched && gpu.is_none() {
-        let in_parts = ways::in_parts(&options.operation, source.len);
-        (Workers::ByTime { in_parts }, !in_parts)
-    } else if interpreter_has_lock(py) {
-        let known = gate::known(&options.operation);
-        let gate = match known {
-            None if source.len > 1 => Gate::watching(&options.operation),
-            _ => Gate::open(),
-        };
-        let one = known.is_some_and(Held::takes_one_worker);
-        (Workers::ByLock { known, gate }, one)
-    } else {
-        without_lock = true;
-        (Workers::Fixed, false)
-    };
+    let (workers, one) = Workers::of(py, &options, source.len, has_gpu);
     let one = one || source.len <= 1;
     let count = match options.workers {
         _ if one => 1,
@@ -171,76 +155,58 @@ pub(crate) fn start(
         asked => asked.min(source.len.next_power_of_two().max(cores)),
     };
     if options.batched || options.processes {
-        source.in_blocks(&options, count, gpu.is_some());
+        source.in_blocks(&options, count, has_gpu);
     }
-    let source = Arc::new(source);
+    let (source, options) = (Arc::new(source), Arc::new(options));
     let bytes = options
         .memory_per_task
         .or_else(|| source.item_bytes(py, options.batched));
-    let workload = WorkloadProfile::from_task_count(source.tasks())
+    let mut workload = WorkloadProfile::from_task_count(source.tasks())
         .with_memory_per_task(bytes.unwrap_or(size_of::<usize>()))
         .with_complexity(options.complexity.unwrap_or(100.0));
-    let workload = match options.parallelization {
-        Some(part) => workload.with_parallelization(part),
-        None => workload,
-    };
+    if let Some(part) = options.parallelization {
+        workload = workload.with_parallelization(part);
+    }
     workload.check().map_err(raised)?;
     let shared = Shared::new();
-    let context = |py| {
-        options
-            .context
-            .as_ref()
-            .map(|context| context.clone_ref(py))
+    let here = one && options.here && !options.shown && !has_gpu;
+    let called = |function, here: bool| UserFunction {
+        function,
+        context: match &options.context {
+            Some(context) if !here => Some(context.clone_ref(py)),
+            _ => None,
+        },
     };
-    let keeps = options.keeps_costs && (gpu.is_some() || options.costs.is_some());
     let gpu = gpu.map(|function| {
         let mut spec = GpuSpec::named(&options.device);
         if let Some(bytes) = options.device_bytes {
             spec.memory_bytes = Fact::Known(bytes);
         }
         Arc::new(PyGpu {
-            function: Arc::new(UserFunction {
-                function,
-                context: context(py),
-            }),
+            function: Arc::new(called(function, false)),
             source: Arc::clone(&source),
+            options: Arc::clone(&options),
             spec,
-            on_thread: options.timeout.is_some(),
-            most: match options.batch_size {
-                Some(_) if options.batched => 1,
-                _ => usize::MAX,
-            },
-            checks: options.check > 0.0,
-            is_list: !options.batched && !options.processes,
             raised: Arc::default(),
             cancel: shared.cancel.clone(),
         })
     });
-    let job = Job {
-        shared: Arc::clone(&shared),
-        tasks: source.len,
-    };
-    let here = one && options.here && !options.shown && gpu.is_none();
+    let keeps = options.keeps_costs && (has_gpu || options.costs.is_some());
+    let tasks = source.len;
     let run = Run {
-        function: UserFunction {
-            function: cpu,
-            context: if here { None } else { context(py) },
-        },
-        costs: match (keeps, gpu.is_some()) {
-            (false, false) => None,
-            _ => Some(costs(options.costs.as_deref(), keeps)),
-        },
+        function: called(cpu, here),
+        costs: (keeps || has_gpu).then(|| costs(options.costs.as_deref(), keeps)),
         source,
         gpu,
         strategy,
         count,
         workers,
-        without_lock,
         is_sized: bytes.is_some(),
         workload,
-        shared,
+        shared: Arc::clone(&shared),
         options,
     };
+    let job = Job { shared, tasks };
     if here {
         // As a direct call of the function: on this thread, in its context.
         run.run(&workers::Here);
@@ -256,11 +222,66 @@ pub(crate) fn start(
     Ok(job)
 }
 
+impl Workers {
+    /// How they are chosen for a batch, and whether it is one worker.
+    fn of(py: Python<'_>, options: &Options, items: usize, has_gpu: bool) -> (Self, bool) {
+        let operation = &*options.operation;
+        if options.fixed {
+            return (Self::Fixed, options.workers == 1);
+        }
+        if cores() == 1 {
+            return (Self::Fixed, true);
+        }
+        if options.batched && !has_gpu {
+            let in_parts = ways::in_parts(operation, items);
+            return (Self::ByTime { in_parts }, !in_parts);
+        }
+        if !interpreter_has_lock(py) {
+            return (Self::WithoutLock, false);
+        }
+        let known = gate::known(operation);
+        let gate = (known.is_none() && items > 1).then(|| Gate::watching(operation));
+        let one = known.is_some_and(Held::takes_one_worker);
+        (Self::ByLock { known, gate }, one)
+    }
+
+    /// Runs `call` when a worker is admitted.
+    fn pass<R>(&self, call: impl FnOnce() -> R) -> R {
+        match self {
+            Self::ByLock {
+                gate: Some(gate), ..
+            } => gate.pass(call),
+            _ => call(),
+        }
+    }
+
+    /// How the function of a finished batch was called.
+    fn ended(&self, count: usize, operation: &str, items: usize, outcome: &Outcome) -> How {
+        let mut how = How {
+            workers: count,
+            without_lock: matches!(self, Self::WithoutLock),
+            ..How::default()
+        };
+        match (self, outcome) {
+            (Self::ByLock { known, gate }, _) => {
+                how.held = gate.as_ref().and_then(|gate| gate.end()).or(*known);
+                if how.held.is_some_and(Held::takes_one_worker) {
+                    how.workers = 1;
+                }
+            }
+            (Self::ByTime { in_parts }, Ok((_, result))) => {
+                how.ways = ways::took(operation, items, *in_parts, result.execution_time);
+            }
+            _ => {}
+        }
+        how
+    }
+}
+
 /// Deletes the measurements of an operation in that file, or of all.
 #[pyfunction]
 #[pyo3(signature = (operation, path))]
 pub(crate) fn forget(operation: Option<&str>, path: Option<PathBuf>) {
-    gate::forget(operation);
     ways::forget(operation);
     let costs = costs(path.as_deref(), true);
     let now = SystemTime::now();
@@ -287,46 +308,26 @@ impl Run {
             Some(gpu) => self.checked(StrategyManager::new(cpu, Arc::clone(gpu))),
             None => self.checked(StrategyManager::cpu_only(cpu)),
         };
-        let (held, mut count) = match &self.workers {
-            Workers::ByLock { known, gate } => {
-                gate.end();
-                (gate.held().or(*known), self.count)
-            }
-            Workers::Fixed | Workers::ByTime { .. } => (None, self.count),
-        };
-        if held.is_some_and(Held::takes_one_worker) {
-            count = 1;
-        }
-        let mut ways = None;
-        if let (Workers::ByTime { in_parts }, Outcome::All(result)) = (&self.workers, &outcome) {
-            let (name, items) = (&self.options.operation, self.source.len);
-            ways = ways::took(name, items, *in_parts, result.execution_time);
-        }
-        if let Outcome::All(result) = &mut outcome {
+        let (operation, items) = (&self.options.operation, self.source.len);
+        let how = self.workers.ended(self.count, operation, items, &outcome);
+        if let Ok((_, result)) = &mut outcome
+            && self.source.block > 1
+        {
             self.in_items(result);
         }
         let raised = self.gpu.as_ref().map(|gpu| gpu.take_raised());
-        let nothing =
-            (self.options.batched && self.source.len == 0).then_some(self.function.function);
-        let ended = Ended {
+        self.shared.end(Some(Ended {
             outcome,
             raised: raised.unwrap_or_default(),
-            join: self.options.join,
-            one_type: self.gpu.is_some().then_some(self.options.one_type),
-            nothing,
+            function: self.function.function,
+            options: self.options,
             source: self.source,
-            how: How {
-                workers: count,
-                held,
-                ways,
-                without_lock: self.without_lock,
-            },
-        };
-        self.shared.end(Some(ended));
+            how,
+        }));
     }
 
-    /// Counts items, if a task has several of them.
-    fn in_items(&self, result: &mut ExecutionResult<Output>) {
+    /// Counts items: a task has several of them.
+    fn in_items(&self, result: &mut ExecutionResult<()>) {
         let (block, len) = (self.source.block, self.source.len);
         let items = |tasks: &mut usize| *tasks = (*tasks * block).min(len);
         result.tasks = len;
@@ -363,13 +364,7 @@ impl Run {
         if self.options.check <= 0.0 {
             return self.execute(&manager, Unchecked);
         }
-        let (relative, absolute) = self.options.tolerance;
-        let tolerance = Tolerance {
-            rule: Python::attach(|py| self.options.agree.clone_ref(py)),
-            relative,
-            absolute,
-        };
-        let agree = |gpu: &Output, cpu: &Output| gpu.agrees(cpu, &tolerance);
+        let agree = |gpu: &Output, cpu: &Output| gpu.agrees(cpu, &self.options);
         match self.options.check >= 1.0 {
             true => self.execute(&manager, CrossCheck::all(agree)),
             false => self.execute(&manager, CrossCheck::sample(self.options.check, agree)),
@@ -421,18 +416,14 @@ impl Run {
             (false, false) => batch.execute(&tasks, |task| self.call(*task)),
             (false, true) => {
                 let each = batch.execute_each(&tasks, |task| self.call(*task));
-                return each.map_or_else(Outcome::Failed, Outcome::Each);
+                let (outputs, result) = each?.into_outputs();
+                let own = |output: Result<_, _>| {
+                    output.unwrap_or_else(|error| Output::Failed(Box::new(error)))
+                };
+                return Ok((outputs.into_iter().map(own).collect(), result));
             }
         };
-        outcome.map_or_else(Outcome::Failed, Outcome::All)
-    }
-
-    /// Runs `call` when a worker is admitted.
-    fn pass<R>(&self, call: impl FnOnce() -> R) -> R {
-        match &self.workers {
-            Workers::ByLock { gate, .. } => gate.pass(call),
-            Workers::Fixed | Workers::ByTime { .. } => call(),
-        }
+        outcome.map(ExecutionResult::into_outputs)
     }
 
     fn call(&self, task: usize) -> Result<Output, Raised> {
@@ -444,7 +435,7 @@ impl Run {
                 Ok(Output::Own(self.function.call(py, item)?.unbind()))
             })
         };
-        self.pass(called).map_err(|error| Raised {
+        self.workers.pass(called).map_err(|error| Raised {
             error,
             items: task..task + 1,
         })
@@ -464,7 +455,9 @@ impl Run {
                 output::split(outputs, range, &self.source, self.options.check > 0.0)
             })
         };
-        self.pass(called).map_err(|error| Raised { error, items })
+        self.workers
+            .pass(called)
+            .map_err(|error| Raised { error, items })
     }
 }
 
@@ -481,13 +474,10 @@ fn seconds(seconds: f64) -> Duration {
 
 /// False for a build of Python without the GIL, while it is off.
 fn interpreter_has_lock(py: Python<'_>) -> bool {
-    let asked = || -> PyResult<bool> {
-        py.import("sys")?
-            .getattr("_is_gil_enabled")?
-            .call0()?
-            .extract()
-    };
-    asked().unwrap_or(true)
+    let asked = py
+        .import("sys")
+        .and_then(|sys| sys.call_method0("_is_gil_enabled"));
+    asked.and_then(|asked| asked.extract()).unwrap_or(true)
 }
 
 /// The cost model in that file, or of this machine; one in memory if none is kept.

@@ -1,12 +1,16 @@
 //! Outputs of tasks, and how they are joined into one value.
 
+use std::fmt;
 use std::ops::Range;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use breakeven::execute::TaskError as Failed;
+use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use super::source::{Source, slice};
+use super::Options;
+use super::source::{Source, kind_of, slice};
+use crate::errors::TaskError;
 
 /// The output of one task.
 pub(super) enum Output {
@@ -18,17 +22,19 @@ pub(super) enum Output {
     Part(Py<PyAny>),
     /// In the value before it.
     Next,
+    /// The CPU function's error at it.
+    Failed(Box<Failed<Raised>>),
 }
 
 impl Output {
-    /// Whether two outputs are equal within a tolerance, as `breakeven._run.agree` says.
-    pub(super) fn agrees(&self, other: &Self, tolerance: &Tolerance) -> bool {
+    /// Whether two outputs are equal within a tolerance, as `breakeven._run._agree` says.
+    pub(super) fn agrees(&self, other: &Self, options: &Options) -> bool {
         let (Some(a), Some(b)) = (self.value(), other.value()) else {
             return false;
         };
+        let (relative, absolute) = options.tolerance;
         Python::attach(|py| {
-            let (relative, absolute) = (tolerance.relative, tolerance.absolute);
-            let agree = tolerance.rule.call1(py, (a, b, relative, absolute));
+            let agree = options.agree.call1(py, (a, b, relative, absolute));
             // Values that cannot be compared are not equal.
             agree.and_then(|agree| agree.extract(py)).unwrap_or(false)
         })
@@ -37,17 +43,27 @@ impl Output {
     pub(super) fn value(&self) -> Option<&Py<PyAny>> {
         match self {
             Self::Own(value) | Self::Gpu(value) | Self::Part(value) => Some(value),
-            Self::Next => None,
+            Self::Next | Self::Failed(_) => None,
         }
     }
 }
 
-/// Compares outputs of a GPU with the CPU's.
-pub(super) struct Tolerance {
-    pub(super) rule: Py<PyAny>,
-    pub(super) relative: f64,
-    pub(super) absolute: f64,
+/// The CPU function's exception, and its items.
+#[derive(Debug)]
+pub(super) struct Raised {
+    pub(super) error: PyErr,
+    pub(super) items: Range<usize>,
 }
+
+impl fmt::Display for Raised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+/// What a function of a whole batch returns.
+const JOINT: &str =
+    "a function of a whole batch must return a list or an array with one output per item";
 
 /// Splits the joint output of a function for several tasks: one value, or one per task (`apart`).
 pub(super) fn split(
@@ -56,18 +72,11 @@ pub(super) fn split(
     source: &Source,
     apart: bool,
 ) -> PyResult<Vec<Output>> {
-    let expected = "a function of a whole batch must return a list or an array with one output \
-                    per item";
-    if !is_several(&outputs)? {
-        let message = format!("{expected}, not {}", kind_of(&outputs));
-        return Err(PyTypeError::new_err(message));
-    }
-    let found = outputs
-        .len()
-        .map_err(|_| PyTypeError::new_err(format!("{expected}, not {}", kind_of(&outputs))))?;
+    check_several(&outputs, JOINT)?;
+    let found = outputs.len().map_err(|_| unexpected(&outputs, JOINT))?;
     let items = source.items(range.clone()).len();
     if found != items {
-        let message = format!("{found} outputs of {items} items; {expected}, in their order");
+        let message = format!("{found} outputs of {items} items; {JOINT}, in their order");
         return Err(PyValueError::new_err(message));
     }
     if apart {
@@ -85,29 +94,31 @@ pub(super) fn split(
     Ok(parts)
 }
 
-/// True for an ordered container: not a mapping, a set, a text, or an unawaited coroutine.
-fn is_several(outputs: &Bound<'_, PyAny>) -> PyResult<bool> {
-    if outputs.hasattr("shape")? {
-        return Ok(true);
+/// Refuses what is no ordered container: a mapping, a set, a text, or an unawaited coroutine.
+fn check_several(outputs: &Bound<'_, PyAny>, expected: &str) -> PyResult<()> {
+    let has = |name| outputs.hasattr(name);
+    if has("shape")? {
+        return Ok(());
     }
-    if outputs.hasattr("cr_frame")? {
+    if has("cr_frame")? {
         // Otherwise Python warns that it was never awaited.
         outputs.call_method0("close")?;
     }
-    let is_other = outputs.hasattr("keys")?
-        || outputs.hasattr("isdisjoint")?
-        || outputs.hasattr("capitalize")?;
-    Ok(!is_other && (outputs.hasattr("__len__")? || outputs.hasattr("__iter__")?))
+    let is_other = has("keys")? || has("isdisjoint")? || has("capitalize")?;
+    match !is_other && (has("__len__")? || has("__iter__")?) {
+        true => Ok(()),
+        false => Err(unexpected(outputs, expected)),
+    }
+}
+
+fn unexpected(outputs: &Bound<'_, PyAny>, expected: &str) -> PyErr {
+    PyTypeError::new_err(format!("{expected}, not {}", kind_of(outputs)))
 }
 
 /// The outputs of several single tasks, one each, as a GPU's function returned them.
 pub(super) fn single(outputs: Bound<'_, PyAny>) -> PyResult<Vec<Output>> {
-    if !is_several(&outputs)? {
-        return Err(PyTypeError::new_err(format!(
-            "gpu must return a list or an array with one output per task, not {}",
-            kind_of(&outputs)
-        )));
-    }
+    let expected = "gpu must return a list or an array with one output per task";
+    check_several(&outputs, expected)?;
     // Python's own numbers, like those of a list.
     let is_flat = outputs
         .getattr("ndim")
@@ -122,33 +133,33 @@ pub(super) fn single(outputs: Bound<'_, PyAny>) -> PyResult<Vec<Output>> {
         .collect()
 }
 
-fn kind_of(value: &Bound<'_, PyAny>) -> String {
-    let name = value.get_type().name();
-    name.map_or_else(|_| "that".to_owned(), |name| format!("a {name}"))
-}
-
 /// All outputs as a list, or, if they were returned jointly, in that type: `joined` joins pieces,
 /// `one_type` unifies the outputs of two functions.
 pub(super) fn join<'py>(
     py: Python<'py>,
     outputs: Vec<Output>,
-    joined: Option<&Bound<'py, PyAny>>,
-    one_type: Option<&Bound<'py, PyAny>>,
+    joined: Option<&Py<PyAny>>,
+    one_type: Option<&Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (mut all, mut by_gpu, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+    let mut all = Vec::with_capacity(outputs.len());
+    let mut by_gpu = Vec::with_capacity(outputs.len());
+    let mut parts = Vec::new();
     for output in outputs {
-        match output {
-            Output::Own(value) => {
-                by_gpu.push(false);
-                all.push(value);
+        let (value, is_gpu) = match output {
+            Output::Own(value) => (value, false),
+            Output::Gpu(value) => (value, true),
+            Output::Failed(error) => {
+                let error = task_error(py, all.len(), *error);
+                (error.into_value(py).into_any(), false)
             }
-            Output::Gpu(value) => {
-                by_gpu.push(true);
-                all.push(value);
+            Output::Part(outputs) => {
+                parts.push(outputs);
+                continue;
             }
-            Output::Part(outputs) => parts.push(outputs),
-            Output::Next => {}
-        }
+            Output::Next => continue,
+        };
+        all.push(value);
+        by_gpu.push(is_gpu);
     }
     match (joined, &parts[..]) {
         (_, []) => {}
@@ -157,11 +168,32 @@ pub(super) fn join<'py>(
             let usual = py.import("breakeven._run")?.getattr("_join")?;
             return usual.call1((PyList::new(py, parts)?,));
         }
-        (Some(joined), _) => return joined.call1((PyList::new(py, parts)?,)),
+        (Some(joined), _) => return joined.bind(py).call1((PyList::new(py, parts)?,)),
     }
     let list = PyList::new(py, all)?.into_any();
     match one_type {
-        Some(one_type) => one_type.call1((list, by_gpu)),
+        Some(one_type) => one_type.bind(py).call1((list, by_gpu)),
         None => Ok(list),
     }
+}
+
+/// The exception of one task, or of several tasks done in one call, with the function's exception
+/// as the cause.
+pub(super) fn task_error(py: Python<'_>, index: usize, error: Failed<Raised>) -> PyErr {
+    let message = error.to_string();
+    let Failed::Failed(Raised { error, items }) = error else {
+        return TaskError::new_err((index, message));
+    };
+    if !error.is_instance_of::<PyException>(py) {
+        return error;
+    }
+    // One of several tasks that were sent to a process together.
+    let place = error.value(py).getattr("__breakeven_place__");
+    let (first, end) = match place.and_then(|place| place.extract::<usize>()) {
+        Ok(place) => (items.start + place, items.start + place + 1),
+        Err(_) => (items.start, items.end),
+    };
+    let made = TaskError::new_err((first, message, end));
+    made.set_cause(py, Some(error));
+    made
 }

@@ -1,54 +1,30 @@
 //! The result of a batch, for Python.
 
-use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use breakeven::execute::{ExecuteError, ExecutionResult, Stop, TaskError as Failed};
+use breakeven::execute::{ExecuteError, ExecutionResult, Stop};
 use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyListMethods, PyType};
+use pyo3::types::{PyList, PyType};
 
-use super::gate::Held;
-use super::output::{Output, join};
+use super::Options;
+use super::output::{Output, Raised, join, task_error};
 use super::source::Source;
-use crate::errors::{Cancelled, DeadlineExceeded, DeviceError, InvalidError, TaskError};
+use super::ways::Held;
+use crate::errors::{Cancelled, DeadlineExceeded, DeviceError, InvalidError};
 
-/// The CPU function's exception, and its items.
-#[derive(Debug)]
-pub(super) struct Raised {
-    pub(super) error: PyErr,
-    pub(super) items: Range<usize>,
-}
-
-impl fmt::Display for Raised {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.error.fmt(f)
-    }
-}
-
-/// The result of a batch.
-pub(super) enum Outcome {
-    /// Every task has an output.
-    All(ExecutionResult<Output>),
-    /// Every task has an output or an error of its own.
-    Each(ExecutionResult<Result<Output, Failed<Raised>>>),
-    /// There are no outputs.
-    Failed(ExecuteError<Raised>),
-}
+/// The outputs of a batch, and how they were computed; or why there are none.
+pub(super) type Outcome = Result<(Vec<Output>, ExecutionResult<()>), ExecuteError<Raised>>;
 
 /// A finished batch.
 pub(super) struct Ended {
     pub(super) outcome: Outcome,
     /// The exceptions of the GPU's function.
     pub(super) raised: Vec<PyErr>,
-    /// Joins outputs that were returned jointly, if not as usual.
-    pub(super) join: Option<Py<PyAny>>,
-    /// Converts outputs of both functions to one type.
-    pub(super) one_type: Option<Py<PyAny>>,
-    /// The function of a batch without items.
-    pub(super) nothing: Option<Py<PyAny>>,
+    /// The CPU's function.
+    pub(super) function: Py<PyAny>,
+    pub(super) options: Arc<Options>,
     pub(super) source: Arc<Source>,
     pub(super) how: How,
 }
@@ -69,7 +45,11 @@ pub(super) struct How {
 /// All outputs of a batch, and how they were computed.
 #[pyclass(frozen, subclass, module = "breakeven", name = "ExecutionResult")]
 pub(crate) struct PyExecutionResult {
+    /// One per task, in order: a list, or the return value of a function of a complete batch.
+    #[pyo3(get)]
     outputs: Py<PyAny>,
+    /// Exceptions of the GPU's function: the first sixteen.
+    #[pyo3(get)]
     errors: Py<PyList>,
     how: How,
     result: ExecutionResult<()>,
@@ -84,39 +64,21 @@ impl Ended {
             return Err(error.clone_ref(py));
         }
         let (outputs, result) = match self.outcome {
-            Outcome::All(result) => {
-                let (outputs, result) = result.into_outputs();
-                let outputs = match &self.nothing {
-                    // An array without items instead of a list, if the function returns one.
-                    Some(function) => (self.source.part(py, 0..0))
-                        .and_then(|part| function.bind(py).call1((part,)))
-                        .unwrap_or_else(|_| PyList::empty(py).into_any()),
-                    None => join(
-                        py,
-                        outputs,
-                        self.join.as_ref().map(|each| each.bind(py)),
-                        self.one_type.as_ref().map(|each| each.bind(py)),
-                    )?,
-                };
-                (outputs, result)
-            }
-            Outcome::Each(result) => {
-                let (outputs, result) = result.into_outputs();
-                let list = PyList::empty(py);
-                for output in outputs {
-                    match output {
-                        Ok(output) => list.append(output.value())?,
-                        Err(error) => {
-                            let error = task_error(py, list.len(), error);
-                            list.append(error.into_value(py))?;
-                        }
-                    }
-                }
-                (list.into_any(), result)
-            }
-            Outcome::Failed(error) => {
-                return Err(failed(py, error, self.raised, &self.source));
-            }
+            Ok(ended) => ended,
+            Err(error) => return Err(failed(py, error, self.raised, &self.source)),
+        };
+        let (options, source) = (&self.options, &self.source);
+        let outputs = match options.batched && source.len == 0 {
+            // An array without items instead of a list, if the function returns one.
+            true => (source.part(py, 0..0))
+                .and_then(|part| self.function.bind(py).call1((part,)))
+                .unwrap_or_else(|_| PyList::empty(py).into_any()),
+            false => join(
+                py,
+                outputs,
+                options.join.as_ref(),
+                options.one_type.as_ref(),
+            )?,
         };
         let made = PyExecutionResult {
             outputs: outputs.unbind(),
@@ -153,18 +115,6 @@ impl PyExecutionResult {
     #[classmethod]
     fn __class_getitem__(class: &Bound<'_, PyType>, _of: &Bound<'_, PyAny>) -> Py<PyType> {
         class.clone().unbind()
-    }
-
-    /// One per task, in order: a list, or the return value of a function of a complete batch.
-    #[getter]
-    fn outputs(&self, py: Python<'_>) -> Py<PyAny> {
-        self.outputs.clone_ref(py)
-    }
-
-    /// Exceptions of the GPU's function: the first sixteen.
-    #[getter]
-    fn errors(&self, py: Python<'_>) -> Py<PyList> {
-        self.errors.clone_ref(py)
     }
 
     /// Fraction of the time in which the CPU's function held the GIL, 0 to 1; None if it was not
@@ -241,13 +191,11 @@ impl PyExecutionResult {
 
     /// The explanation, in a notebook.
     #[pyo3(name = "_repr_html_")]
-    fn repr_html(&self) -> String {
-        let text = self.explain();
-        let text = text
-            .replace('&', "&amp;")
-            .replace('<', "&lt;")
-            .replace('>', "&gt;");
-        format!("<pre>{text}</pre>")
+    fn repr_html(&self, py: Python<'_>) -> PyResult<String> {
+        let text = py
+            .import("html")?
+            .call_method1("escape", (self.explain(),))?;
+        Ok(format!("<pre>{text}</pre>"))
     }
 
     /// What ran where, why, predicted and actual time, as text.
@@ -330,25 +278,4 @@ fn failed(
         }
         other => InvalidError::new_err(other.to_string()),
     }
-}
-
-/// The exception of one task, or of several tasks done in one call, with the function's exception
-/// as the cause.
-fn task_error(py: Python<'_>, index: usize, error: Failed<Raised>) -> PyErr {
-    let message = error.to_string();
-    let Failed::Failed(Raised { error, items }) = error else {
-        return TaskError::new_err((index, message));
-    };
-    if !error.is_instance_of::<PyException>(py) {
-        return error;
-    }
-    // One of several tasks that were sent to a process together.
-    let place = error.value(py).getattr("__breakeven_place__");
-    let (first, end) = match place.and_then(|place| place.extract::<usize>()) {
-        Ok(place) => (items.start + place, items.start + place + 1),
-        Err(_) => (items.start, items.end),
-    };
-    let made = TaskError::new_err((first, message, end));
-    made.set_cause(py, Some(error));
-    made
 }

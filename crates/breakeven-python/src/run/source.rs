@@ -180,9 +180,14 @@ fn bytes_of(items: &Bound<'_, PyAny>) -> Option<usize> {
 }
 
 fn refused(items: &Bound<'_, PyAny>, instead: &str) -> PyErr {
-    let kind = items.get_type().name();
-    let kind = kind.map_or_else(|_| "this".to_owned(), |kind| format!("a {kind}"));
+    let kind = kind_of(items);
     PyTypeError::new_err(format!("tasks: {kind} is not a list of tasks; {instead}"))
+}
+
+/// The type of a value, for messages.
+pub(super) fn kind_of(value: &Bound<'_, PyAny>) -> String {
+    let name = value.get_type().name();
+    name.map_or_else(|_| "this".to_owned(), |name| format!("a {name}"))
 }
 
 impl Kind {

@@ -20,34 +20,62 @@ const TRIES: usize = 3;
 /// The median split must take less than this fraction of the fastest single call's time.
 const GAIN: f64 = 0.9;
 
-/// Number of batches after which the slower variant is measured again.
-const AGAIN: u64 = 64;
+/// Number of batches after which the slower variant is measured again, and the use of the GIL.
+pub(super) const AGAIN: u64 = 64;
+
+/// Fraction of the time with the GIL from which a function gets one worker. Half: even infinitely
+/// many workers could not make it twice as fast (Amdahl's law).
+const ONE_WORKER_FROM: f64 = 0.5;
+
+/// The measurement of an operation's function.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Held {
+    /// Fraction of the time in which it held the GIL, 0 to 1.
+    pub(super) part: f64,
+    /// Duration of the measurement.
+    pub(super) watched: Duration,
+}
+
+impl Held {
+    pub(super) fn takes_one_worker(self) -> bool {
+        self.part >= ONE_WORKER_FROM
+    }
+}
 
 /// Most functions and sizes that are kept.
 const MOST: usize = 4096;
 
-/// Times of the batches of one function and about one size.
+/// What was measured of a function, or of one function with about one number of items.
 #[derive(Debug, Default)]
-struct Seen {
-    batches: u64,
+pub(super) struct Seen {
+    /// Batches, since the use of the GIL was measured.
+    pub(super) batches: u64,
+    pub(super) held: Option<Held>,
     one: Vec<Duration>,
     parts: Vec<Duration>,
 }
 
-static SEEN: LazyLock<Mutex<HashMap<(String, u32), Seen>>> = LazyLock::new(Mutex::default);
+type All = HashMap<(String, Option<u32>), Seen>;
+
+static SEEN: LazyLock<Mutex<All>> = LazyLock::new(Mutex::default);
 
 /// Batches of twice the items are another size.
-fn key(operation: &str, items: usize) -> (String, u32) {
-    (operation.to_owned(), items.checked_ilog2().unwrap_or(0))
-}
-
-/// Whether to split the next batch.
-pub(super) fn in_parts(operation: &str, items: usize) -> bool {
+pub(super) fn with_seen<R>(
+    operation: &str,
+    items: Option<usize>,
+    work: impl FnOnce(&mut Seen) -> R,
+) -> R {
     let mut all = locked(&SEEN);
     if all.len() >= MOST {
         all.clear();
     }
-    all.entry(key(operation, items)).or_default().in_parts()
+    let size = items.map(|items| items.checked_ilog2().unwrap_or(0));
+    work(all.entry((operation.to_owned(), size)).or_default())
+}
+
+/// Whether to split the next batch.
+pub(super) fn in_parts(operation: &str, items: usize) -> bool {
+    with_seen(operation, Some(items), Seen::in_parts)
 }
 
 /// Adds the time of a batch, done in one call or split; returns the fastest time of one call and the
@@ -58,15 +86,15 @@ pub(super) fn took(
     in_parts: bool,
     time: Duration,
 ) -> Option<(Duration, Option<Duration>)> {
-    let mut all = locked(&SEEN);
-    let seen = all.entry(key(operation, items)).or_default();
-    let times = match in_parts {
-        true => &mut seen.parts,
-        false => &mut seen.one,
-    };
-    times.insert(0, time);
-    times.truncate(TRIES);
-    Some((*seen.one.iter().min()?, median(&seen.parts)))
+    with_seen(operation, Some(items), |seen| {
+        let times = match in_parts {
+            true => &mut seen.parts,
+            false => &mut seen.one,
+        };
+        times.insert(0, time);
+        times.truncate(TRIES);
+        Some((*seen.one.iter().min()?, median(&seen.parts)))
+    })
 }
 
 /// Removes an operation, or all.

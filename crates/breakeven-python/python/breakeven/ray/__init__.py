@@ -13,9 +13,9 @@ try:
 except ImportError as error:
     raise ImportError("breakeven.ray needs Ray: pip install 'breakeven[ray]'") from error
 
+from ._batch import run as run
 from ._datasets import map_batches as map_batches
 from ._datasets import report as report
-from ._driver import run as run
 from ._result import ClusterResult as ClusterResult
 from ._result import NodeLost as NodeLost
 from ._result import NodeShare as NodeShare

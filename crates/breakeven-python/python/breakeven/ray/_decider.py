@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import pickle
 import time
 import traceback
@@ -13,7 +13,6 @@ import numpy
 from ray import cloudpickle
 
 from .. import _run
-from .._breakeven import is_recording
 from .._errors import Cancelled, TaskError
 from .._record import get_profiler
 
@@ -72,21 +71,15 @@ def _portable(error: BaseException) -> BaseException:
         return RuntimeError(repr(error))
 
 
-class Portable:
-    """A function that any process can load, wherever it was defined."""
-
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        self._function = function
-
-    def __call__(self, task: Any) -> Any:
-        return self._function(task)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _load, (cloudpickle.dumps(self._function),)
+@functools.lru_cache(maxsize=8)
+def _loaded(pickled: bytes) -> Callable[[Any], Any]:
+    function: Callable[[Any], Any] = cloudpickle.loads(pickled)
+    return function
 
 
-def _load(pickled: bytes) -> Portable:
-    return Portable(cloudpickle.loads(pickled))
+def _call(pickled: bytes, task: Any) -> Any:
+    """Calls a function that any process can load, wherever it was defined."""
+    return _loaded(pickled)(task)
 
 
 def on_host(outputs: Any) -> Any:
@@ -106,24 +99,31 @@ def owned(outputs: Any) -> Any:
     return outputs.copy() if isinstance(outputs, numpy.ndarray) else outputs
 
 
+def gpu_of(resource: str) -> dict[str, Any]:
+    """What a process reserves to have one of those GPUs."""
+    return {"num_gpus": 1} if resource == "GPU" else {"resources": {resource: 1}}
+
+
 def recording() -> dict[str, Any]:
     """This process's recording, as the parsed JSON of a profile."""
-    return get_profiler(is_recording()).snapshot().to_dict()
+    return get_profiler().snapshot().to_dict()
 
 
 class Decider:
-    """Does one span after another. Calls in the group ``control`` are answered in parallel."""
+    """Does one span after another. ``stop`` is called in parallel."""
 
     def __init__(self, functions: tuple[Any, Any], options: dict[str, Any], cores: int) -> None:
         cpu, gpu = functions
         self._workers = options.pop("workers")
-        self._cpu = Portable(cpu) if self._workers == "processes" else cpu
+        if self._workers == "processes":
+            cpu = functools.partial(_call, cloudpickle.dumps(cpu))
+        self._cpu = cpu
         self._gpu = gpu
         self._options = options
         self._cores = cores
         self._stopped = False
         # The process may have done something else before.
-        get_profiler(is_recording()).reset()
+        get_profiler().reset()
 
     def ready(self) -> bool:
         return True
@@ -142,8 +142,7 @@ class Decider:
             return Failure.of(error)
 
     def _run(self, tasks: Any) -> Any:
-        workers = self._workers
-        functions = {"cpu": self._cpu, "gpu": self._gpu, "workers": workers}
+        functions = {"cpu": self._cpu, "gpu": self._gpu, "workers": self._workers}
         asked = _run._asked({**_run._DEFAULTS, **self._options, **functions})
         # The cores that this process has reserved, if the machine has more.
         asked["workers"] = asked["workers"] or self._cores
@@ -154,11 +153,9 @@ class Decider:
         if self._stopped:
             raise Cancelled(done, tasks)
 
+    def recorded(self) -> dict[str, Any]:
+        return recording()
+
     def stop(self) -> None:
         """Stops after the running tasks."""
         self._stopped = True
-
-    def recorded(self) -> Optional[dict[str, Any]]:
-        with contextlib.suppress(Exception):
-            return recording()
-        return None

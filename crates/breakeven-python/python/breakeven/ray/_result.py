@@ -6,7 +6,7 @@ import html
 import os
 import re
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Optional
+from typing import Any, Container, Optional
 
 from .._errors import BreakevenError
 from .._profile import Profile
@@ -47,6 +47,19 @@ class NodeShare:
     #: The reason of its last decision, as text.
     explanation: str = field(default="", repr=False)
 
+    def count(self, tasks: int, seconds: float, on_gpu: int, fallen: int) -> None:
+        """Adds a batch."""
+        self.batches += 1
+        self.tasks += tasks
+        self.gpu_tasks += on_gpu
+        self.cpu_tasks += tasks - on_gpu
+        self.fallback_tasks += fallen
+        self.busy += seconds
+
+    def named(self, names: Container[str]) -> str:
+        """A name for the node: several may have one address, on one machine or after a restart."""
+        return f"{self.address}-{self.node[:8]}" if self.address in names else self.address
+
     def __add__(self, more: NodeShare) -> NodeShare:
         """With the share of another process of this node."""
         names = "deciders", "batches", "tasks", "cpu_tasks", "gpu_tasks", "fallback_tasks", "busy"
@@ -75,6 +88,12 @@ class ClusterResult:
     #: :func:`breakeven.compare` and :func:`breakeven.advise`.
     profiles: dict[str, list[dict[str, Any]]] = field(repr=False)
 
+    def __post_init__(self) -> None:
+        for name, profiles in self.profiles.items():
+            for profile in profiles:
+                # Names the node for the cluster's administrator.
+                profile.setdefault("environment", {})["host"] = name
+
     @property
     def cpu_tasks(self) -> int:
         """Tasks that CPUs did."""
@@ -99,14 +118,9 @@ class ClusterResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The complete record of the execution without its outputs."""
-        return {
-            "operation": self.operation,
-            "tasks": self.tasks,
-            "execution_time": self.execution_time,
-            "fallback_occurred": self.fallback_occurred,
-            "nodes": {name: asdict(share) for name, share in self.nodes.items()},
-            "batches": self.batches,
-        }
+        names = "operation", "tasks", "execution_time", "fallback_occurred", "batches"
+        known = {name: getattr(self, name) for name in names}
+        return {**known, "nodes": {name: asdict(share) for name, share in self.nodes.items()}}
 
     def write_profiles(self, folder: str | os.PathLike[str]) -> list[str]:
         """Writes a profile file for each node's process, ``NODE.json``, ``NODE-2.json``, …:
