@@ -8,7 +8,7 @@ use breakeven_profile::file::{FileError, FileErrorKind};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::lenient::{self, SUPERFLUOUS};
+use crate::mended::{self, SUPERFLUOUS};
 use crate::mended::{Mended, behind};
 use crate::name::one_line;
 
@@ -91,7 +91,7 @@ impl<'p, R: BufRead, P: Parts> Walk<'p, R, P> {
                 let value = match strict.and_then(|text| serde_json::from_str(text).ok()) {
                     Some(value) => value,
                     None => {
-                        mended = lenient::valid(&self.text, start, &self.mended);
+                        mended = mended::valid(&self.text, start, &self.mended);
                         let text = mended.as_deref().unwrap_or("null");
                         serde_json::from_str(text).unwrap_or_default()
                     }

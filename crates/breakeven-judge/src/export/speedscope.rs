@@ -11,8 +11,7 @@ use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 
 use super::fold::{Shares, shares};
-use super::label::Labels;
-use super::texts::Texts;
+use super::label::{Labels, Texts};
 use super::tracks::{By, Step, Track, end_ns, tracks, walk};
 use super::{ExportError, sum};
 

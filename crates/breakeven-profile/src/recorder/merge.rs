@@ -6,8 +6,8 @@ use super::clock::Clock;
 use super::field::Figure;
 use super::node::Reading;
 use super::reservoir::CAPACITY;
+use super::reservoir::Random;
 use super::site::Site;
-use super::writer::Random;
 use crate::profile::{Operation, Run};
 use crate::stats::Moments;
 

@@ -1,7 +1,7 @@
 //! A series under an assumed resemblance of neighbours: steps and levels by generalised
 //! least squares.
 
-use super::noise::scale_of_differences;
+use super::clean::scale_of_differences;
 
 /// Fewest values on each side of a change: fewer cannot be distinguished from outliers.
 pub const SHORTEST_SEGMENT: usize = 3;

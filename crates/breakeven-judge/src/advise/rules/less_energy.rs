@@ -16,11 +16,10 @@ use breakeven_profile::profile::{Device, Energy, Operation};
 use breakeven_stats::{LogRatio, log_ratio_test, typical};
 
 use super::super::calls::CallsOf;
-use super::super::case::{Case, Subject};
+use super::super::case::{Case, Gain, Subject, Verdict};
 use super::super::elsewhere::other_device;
 use super::super::evidence::{Evidence, LessEnergy};
-use super::super::proposal::{Gain, Verdict};
-use super::definition::{Definition, Saves, SuggestionType};
+use super::{Definition, Saves, SuggestionType};
 use crate::compare::FEWEST_RUNS;
 
 /// Confidence level of the test.

@@ -12,11 +12,10 @@
 
 use breakeven_profile::profile::DeviceMemory;
 
-use super::super::case::{Case, Subject};
+use super::super::case::{Case, Gain, Subject, Verdict};
+use super::super::elsewhere::Gap;
 use super::super::evidence::{Evidence, Quantity};
-use super::super::proposal::{Gain, Verdict};
-use super::super::roofline::Gap;
-use super::definition::{Definition, Saves, SuggestionType};
+use super::{Definition, Saves, SuggestionType};
 
 /// Fraction of the calls that should find their memory in the pool, and calls below which the
 /// fraction is chance.
