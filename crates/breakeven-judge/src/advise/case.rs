@@ -225,8 +225,6 @@ pub struct AdviceThresholds {
     /// How far above the expected exponent the complete interval of the measured one must lie.
     /// Sorting 150 or more elements grows by less: n·log n has the local exponent 1 + 1/ln n.
     pub growth_margin: f64,
-    /// Fraction by which two devices must differ in energy, or in time, for it to count.
-    pub least_difference: f64,
     /// Fraction of a peak from which an operation counts as bound by it, and which
     /// better use of memory is assumed to reach.
     pub bound_share: f64,
@@ -254,7 +252,6 @@ impl Default for AdviceThresholds {
             cached_call_ns: 1e6,
             low_gpu_use: 0.5,
             growth_margin: 0.2,
-            least_difference: 0.05,
             bound_share: 0.6,
             minor_share: 0.01,
             recording_share: 0.5,

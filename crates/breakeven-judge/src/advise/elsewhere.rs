@@ -7,7 +7,7 @@ use super::calls::CallsOf;
 use super::case::{Case, Gain, Subject};
 use super::evidence::Evidence;
 use crate::roofline::{Roofline, compute_ns};
-use crate::winner::{Winner, typical_ns, winner};
+use crate::winner::{typical_ns, winner};
 
 /// What measurements show about an operation on another device.
 pub(super) enum Elsewhere {
@@ -50,29 +50,6 @@ fn measured(
         let device = there.device.clone();
         return Some(Elsewhere::NotFaster(Evidence::Unsized { device }));
     }
-    let (evidence, winner) = other_device(here, there)?;
-    if !(there_ns < here_ns && winner.clear) {
-        return Some(Elsewhere::NotFaster(evidence));
-    }
-    let saved = |times: f64| 1.0 - 1.0 / times;
-    let range = winner.interval.map(|ends| ends.map(saved));
-    Some(Elsewhere::Faster {
-        device: there.device.clone(),
-        gain: Gain::part(subject, saved(winner.ratio), range),
-        evidence,
-    })
-}
-
-/// The time of an operation; `None` if it is below the clock's resolution.
-fn typical_above_zero(operation: &Operation) -> Option<f64> {
-    typical_ns(operation).filter(|ns| *ns > 0.0)
-}
-
-/// The operation's time on another device compared with this one, and which is faster; `None` if
-/// either has no time.
-pub(super) fn other_device(here: &Operation, there: &Operation) -> Option<(Evidence, Winner)> {
-    let there_ns = typical_above_zero(there)?;
-    let here_ns = typical_above_zero(here)?;
     let faster = there_ns < here_ns;
     let winner = match faster {
         true => winner(there, here),
@@ -89,7 +66,21 @@ pub(super) fn other_device(here: &Operation, there: &Operation) -> Option<(Evide
         over_runs: winner.over_runs,
         clear: winner.clear,
     };
-    Some((evidence, winner))
+    if !(faster && winner.clear) {
+        return Some(Elsewhere::NotFaster(evidence));
+    }
+    let saved = |times: f64| 1.0 - 1.0 / times;
+    let range = winner.interval.map(|ends| ends.map(saved));
+    Some(Elsewhere::Faster {
+        device: there.device.clone(),
+        gain: Gain::part(subject, saved(winner.ratio), range),
+        evidence,
+    })
+}
+
+/// The time of an operation; `None` if it is below the clock's resolution.
+fn typical_above_zero(operation: &Operation) -> Option<f64> {
+    typical_ns(operation).filter(|ns| *ns > 0.0)
 }
 
 fn break_even(

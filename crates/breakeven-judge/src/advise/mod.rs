@@ -48,7 +48,7 @@ mod words;
 
 pub use calls::CallsOf;
 pub use case::{AdviceThresholds, LookedAt};
-pub use evidence::{Evidence, ExpectedFrom, LessEnergy, Quantity, Sequence, ShownBy};
+pub use evidence::{Evidence, ExpectedFrom, Quantity, Sequence, ShownBy};
 pub use rank::{OptimizationSuggestion, Overlap, Priority};
 pub use rules::{Rule, SuggestionType};
 pub use words::items;

@@ -15,7 +15,6 @@ mod batching;
 mod caching;
 mod cpu_to_gpu;
 mod gpu_to_cpu;
-mod less_energy;
 mod memory;
 mod parallelization;
 
@@ -46,8 +45,6 @@ rules! {
     GpuToCpu: gpu_to_cpu,
     /// A CPU operation that is faster on a GPU.
     CpuToGpu: cpu_to_gpu,
-    /// An operation that needs less energy on a device that is not faster.
-    LessEnergy: less_energy,
     /// Many calls in sequence.
     Batching: batching,
     /// Much memory.
