@@ -12,7 +12,7 @@ use std::io::{self, BufWriter, Write};
 
 use breakeven_profile::profile::{Device, Operation, Profile, Run, Timeline};
 use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
+use serde_json::Value;
 use serde_json::ser::{CompactFormatter, Formatter};
 
 use super::label::Labels;
@@ -42,32 +42,37 @@ pub fn write(profile: &Profile, out: impl Write) -> Result<(), ExportError> {
     trace.end()
 }
 
+/// An event's properties besides its time.
+type Args = BTreeMap<String, Value>;
+
+/// The properties that are known.
+fn args<const N: usize>(of: [(&str, Option<Value>); N]) -> Args {
+    let known = of.into_iter();
+    known
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+        .collect()
+}
+
 /// What the trace says of itself.
-fn other_data<'a>(profile: &'a Profile, source: &'a str, dropped: Option<u64>) -> Args<'a> {
+fn other_data(profile: &Profile, source: &str, dropped: Option<u64>) -> Args {
     let environment = &profile.environment;
-    let mut data = Args::default();
-    data.text("exporter", concat!("breakeven ", env!("CARGO_PKG_VERSION")));
-    data.text("source", source);
-    let cpu = environment.cpu.as_ref();
-    for (name, text) in [
-        ("generator", profile.generator.as_deref()),
-        ("created", profile.created.as_deref()),
-        ("os", environment.os.as_deref()),
-        ("cpu", cpu.and_then(|cpu| cpu.model.as_deref())),
-        ("revision", environment.revision.as_deref()),
-        ("build_profile", environment.build_profile.as_deref()),
-    ] {
-        if let Some(text) = text {
-            data.text(name, text);
-        }
-    }
-    if profile.interrupted {
-        data.push("interrupted", Value::Is(true));
-    }
-    if let Some(dropped) = dropped {
-        data.push("dropped_events", Value::Count(dropped));
-    }
-    data
+    let model = environment.cpu.as_ref().and_then(|cpu| cpu.model.clone());
+    let exporter = concat!("breakeven ", env!("CARGO_PKG_VERSION"));
+    args([
+        ("exporter", Some(exporter.into())),
+        ("source", Some(source.into())),
+        ("generator", profile.generator.clone().map(Value::from)),
+        ("created", profile.created.clone().map(Value::from)),
+        ("os", environment.os.clone().map(Value::from)),
+        ("cpu", model.map(Value::from)),
+        ("revision", environment.revision.clone().map(Value::from)),
+        (
+            "build_profile",
+            environment.build_profile.clone().map(Value::from),
+        ),
+        ("interrupted", profile.interrupted.then(|| true.into())),
+        ("dropped_events", dropped.map(Value::from)),
+    ])
 }
 
 /// An event; its fields have the names of the format.
@@ -85,8 +90,8 @@ struct Event<'a> {
     /// Scope of an instant: `g`lobal or `t`hread.
     #[serde(skip_serializing_if = "Option::is_none")]
     s: Option<&'static str>,
-    #[serde(skip_serializing_if = "Args::is_empty")]
-    args: Args<'a>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    args: Cow<'a, Args>,
 }
 
 /// Position of an event: ids of its process and of its track.
@@ -120,41 +125,33 @@ impl<'a> Event<'a> {
             cat: Some(category),
             ts: microseconds(start_ns),
             dur: Some(microseconds(duration_ns)),
-            ..Self::new(name, "X", place, Args::default())
+            ..Self::new(name, "X", place)
         }
     }
 
     /// The name of a process or of a track.
     fn metadata(kind: &'static str, place: Place, name: String) -> Self {
-        let mut args = Args::default();
-        args.push("name", Value::Text(name.into()));
-        Self::new(kind, "M", place, args)
-    }
-
-    /// A remark at the beginning of the whole trace.
-    fn instant(name: &'a str, args: Args<'a>) -> Self {
-        let place = Place { pid: 1, tid: 1 };
         Self {
-            s: Some("g"),
-            ..Self::new(name, "i", place, args)
+            args: Cow::Owned(args([("name", Some(name.into()))])),
+            ..Self::new(kind, "M", place)
         }
     }
 
-    /// A remark at the beginning of a track.
-    fn of_track(name: &'a str, place: Place, args: Args<'a>) -> Self {
+    /// A remark at the beginning of the whole trace or, with a place, of a track.
+    fn remark(name: &'a str, place: Option<Place>, args: Args) -> Self {
         Self {
-            s: Some("t"),
-            ..Self::new(name, "i", place, args)
+            s: Some(if place.is_some() { "t" } else { "g" }),
+            args: Cow::Owned(args),
+            ..Self::new(name, "i", place.unwrap_or(Place { pid: 1, tid: 1 }))
         }
     }
 
-    fn new(name: &'a str, ph: &'static str, place: Place, args: Args<'a>) -> Self {
+    fn new(name: &'a str, ph: &'static str, place: Place) -> Self {
         Self {
             name: name.into(),
             ph,
             pid: place.pid,
             tid: place.tid,
-            args,
             ..Self::default()
         }
     }
@@ -168,62 +165,6 @@ fn microseconds(ns: u64) -> f64 {
     if us * 1000.0 < ns { us.next_up() } else { us }
 }
 
-/// An event's properties besides its time, in order.
-#[derive(Default)]
-struct Args<'a>(Vec<(Cow<'a, str>, Value<'a>)>);
-
-/// One property.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Value<'a> {
-    Text(Cow<'a, str>),
-    Count(u64),
-    Number(f64),
-    Is(bool),
-    Any(&'a serde_json::Value),
-}
-
-impl<'a> Args<'a> {
-    /// Adds a value under a name that is not used yet.
-    fn push(&mut self, name: impl Into<Cow<'a, str>>, value: Value<'a>) {
-        self.0.push((name.into(), value));
-    }
-
-    fn text(&mut self, name: &'a str, text: &'a str) {
-        self.push(name, Value::Text(text.into()));
-    }
-
-    fn count(&mut self, name: &'a str, count: Option<u64>) {
-        if let Some(count) = count {
-            self.push(name, Value::Count(count));
-        }
-    }
-
-    /// Adds the program's attributes, except under names that are used.
-    fn attributes(&mut self, attributes: &'a BTreeMap<String, serde_json::Value>) {
-        let own = self.0.len();
-        for (name, value) in attributes {
-            if self.0[..own].iter().all(|(other, _)| other != name) {
-                self.push(name.as_str(), Value::Any(value));
-            }
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl Serialize for Args<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (name, value) in &self.0 {
-            map.serialize_entry(name, value)?;
-        }
-        map.end()
-    }
-}
-
 /// A trace that is being written.
 struct Trace<W> {
     out: W,
@@ -232,7 +173,7 @@ struct Trace<W> {
 
 impl<W: Write> Trace<W> {
     /// Writes what comes before the events.
-    fn begin(mut out: W, other_data: &Args<'_>) -> Result<Self, ExportError> {
+    fn begin(mut out: W, other_data: &Args) -> Result<Self, ExportError> {
         write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":")?;
         json(&mut out, other_data)?;
         write!(out, ",\"traceEvents\":[")?;
@@ -294,7 +235,7 @@ fn has_any(operation: &Operation) -> bool {
 /// Writes a process per device with a track per operation and one per phase of its calls, because
 /// phases are measured in separate calls.
 fn write_samples(profile: &Profile, trace: &mut Trace<impl Write>) -> Result<(), ExportError> {
-    trace.event(&Event::instant(SOURCE, Args::default()))?;
+    trace.event(&Event::remark(SOURCE, None, Args::new()))?;
     let labels = Labels::of(profile);
     let mut devices: BTreeMap<(Device<'_>, &str), Vec<&Operation>> = BTreeMap::new();
     for operation in profile.operations.iter().filter(|each| has_any(each)) {
@@ -314,7 +255,11 @@ fn write_samples(profile: &Profile, trace: &mut Trace<impl Write>) -> Result<(),
             let title = labels.operation(operation);
             let place = Place::new(process, track);
             trace.event(&Event::metadata("thread_name", place, title.clone()))?;
-            trace.event(&Event::of_track(&operation.name, place, facts(operation)))?;
+            trace.event(&Event::remark(
+                &operation.name,
+                Some(place),
+                facts(operation),
+            ))?;
             let samples = operation.runs.iter().map(|run| &run.samples_ns[..]);
             end_to_end(samples, trace, |span| {
                 Event::call(&operation.name, "sample", place, span)
@@ -345,8 +290,10 @@ fn end_to_end<'a>(
         for (call, &ns) in times.iter().enumerate() {
             let ns = whole(ns)?;
             let mut event = event((start_ns, ns));
-            event.args.push("run", Value::Count(run as u64));
-            event.args.push("call", Value::Count(call as u64));
+            event.args = Cow::Owned(args([
+                ("run", Some(run.into())),
+                ("call", Some(call.into())),
+            ]));
             trace.event(&event)?;
             start_ns = sum([start_ns, ns])?;
         }
@@ -363,27 +310,23 @@ fn part_names(operation: &Operation) -> BTreeSet<&str> {
         .collect()
 }
 
-/// The operation's properties in the profile, besides its times.
-fn facts(operation: &Operation) -> Args<'_> {
-    let mut facts = Args::default();
-    let calls = operation.runs.iter().map(Run::calls);
-    facts.count("calls", Some(calls.fold(0, u64::saturating_add)));
-    facts.count("samples", Some(operation.samples_ns().count() as u64));
-    facts.count("size", operation.size);
-    if let Some(workload) = &operation.workload {
-        facts.text("workload", workload);
-    }
-    facts.count("items", operation.items);
-    facts.count("bytes", operation.bytes);
-    facts.count("flops", operation.flops);
-    facts.count("memory_bytes", operation.memory_bytes);
-    if let Some(part) = operation.gpu_use {
-        facts.push("gpu_use", Value::Number(part));
-    }
-    if let Some(failure) = &operation.failure {
-        facts.push("failure", Value::Text(failure.to_string().into()));
-    }
-    facts.attributes(&operation.attributes);
+/// The operation's properties in the profile, besides its times; the program's attributes under
+/// names that are not used.
+fn facts(operation: &Operation) -> Args {
+    let failure = operation.failure.as_ref().map(ToString::to_string);
+    let mut facts = operation.attributes.clone();
+    facts.extend(args([
+        ("calls", Some(operation.calls().into())),
+        ("samples", Some(operation.samples_ns().count().into())),
+        ("size", operation.size.map(Value::from)),
+        ("workload", operation.workload.clone().map(Value::from)),
+        ("items", operation.items.map(Value::from)),
+        ("bytes", operation.bytes.map(Value::from)),
+        ("flops", operation.flops.map(Value::from)),
+        ("memory_bytes", operation.memory_bytes.map(Value::from)),
+        ("gpu_use", operation.gpu_use.map(Value::from)),
+        ("failure", failure.map(Value::from)),
+    ]));
     facts
 }
 
@@ -395,9 +338,8 @@ fn write_timeline(
 ) -> Result<(), ExportError> {
     if timeline.dropped > 0 {
         let name = format!("{} earlier calls dropped", timeline.dropped);
-        let mut args = Args::default();
-        args.push("dropped_events", Value::Count(timeline.dropped));
-        trace.event(&Event::instant(&name, args))?;
+        let dropped = args([("dropped_events", Some(timeline.dropped.into()))]);
+        trace.event(&Event::remark(&name, None, dropped))?;
     }
     let labels = Labels::of(profile);
     let tracks = tracks(timeline, By::DeviceAndThread);
@@ -418,7 +360,7 @@ fn write_timeline(
             let call = &timeline.events[call];
             let span = (call.start_ns, call.duration_ns);
             let mut event = Event::call(&call.name, "call", place, span);
-            event.args.attributes(&call.attributes);
+            event.args = Cow::Borrowed(&call.attributes);
             trace.event(&event)?;
         }
     }

@@ -196,24 +196,23 @@ pub struct Run {
     /// Wall time of each measured call, ns, in the order measured; fractional if
     /// several short calls were timed together. Only a bounded reservoir of the
     /// calls if `moments` counts more.
-    #[serde(with = "times")]
     pub samples_ns: Vec<f64>,
     /// Exact count, mean, spread, minimum and maximum of *all* calls, ns; present
     /// if `samples_ns` holds only some of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moments: Option<Moments>,
     /// The very first call, ns: compilation, allocation, cold caches.
-    #[serde(default, with = "times", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_call_ns: Option<f64>,
     /// Wall time of each warm-up call after the first, ns; in no statistic.
-    #[serde(default, with = "times", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warmup_ns: Vec<f64>,
     /// Times of the phases of a call, ns, measured apart from `samples_ns`:
     /// `upload`, `launch`, `kernel`, `download` for a GPU.
-    #[serde(default, with = "times", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub phases_ns: BTreeMap<String, Vec<f64>>,
     /// Own time: the time of all calls minus that of the operations they called, ns.
-    #[serde(default, with = "times", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_ns: Option<f64>,
     /// Recorded calls, at any depth, inside this operation's own calls: each added
     /// the recorder's cost to its time.
