@@ -5,8 +5,7 @@
 //! operation's *own* time: its time minus that of the operations inside it. Own times add up to the
 //! total, so a parent and its child never promise the same time.
 //!
-//! **Overlap.** The list is built greedily: the next suggestion is the one that saves the most of
-//! the remaining time. A second suggestion on an operation therefore applies to what the first
+//! **Overlap.** Of two suggestions on an operation the one that saves less applies to what the other
 //! leaves, (1 − a)(1 − b) of it, and is ranked by that. Two alternatives that save the same time
 //! (another device, or better use of this one; two ways to close the same gap to the roofline)
 //! count once. The sum is at most the total time.
@@ -15,8 +14,7 @@
 //! Suggestions without an estimate come last among those of their priority, ordered by the time of
 //! their operation.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 
 use breakeven_profile::unit;
@@ -42,35 +40,29 @@ pub(super) fn ranked(
     // Subjects are in the order of their keys.
     proposals.sort_by_key(|proposal| (proposal.subject, proposal.rule));
     let mut left = Left::of(case);
-    // By the time that each would save of the remaining time; of equals the first.
-    let mut waiting = BinaryHeap::new();
-    let mut without = Vec::new();
+    let (mut with, mut without) = (Vec::new(), Vec::new());
     for (index, proposal) in proposals.iter().enumerate() {
         match &proposal.advised.gain.savings {
-            Ok(savings) => {
-                let saved_ns = left.gain(proposal.rule, savings);
-                waiting.push((ordered(saved_ns), Reverse(index)));
-            }
+            Ok(savings) => with.push((left.gain(proposal.rule, savings), index, savings)),
             Err(_) => without.push(index),
         }
     }
+    // Of equals the first.
+    with.sort_by(|(one, ..), (other, ..)| other.total_cmp(one));
     let mut suggestions = Vec::new();
     let mut potential_ns = 0.0;
-    while let Some((before, Reverse(index))) = waiting.pop() {
+    for (_, index, savings) in with {
         let proposal = &proposals[index];
-        let savings = proposal.advised.gain.savings.as_deref().unwrap_or(&[]);
-        // Suggestions taken since can only have made it smaller.
+        // Of the time that earlier ones leave.
         let saved_ns = left.gain(proposal.rule, savings);
-        if ordered(saved_ns) < before {
-            waiting.push((ordered(saved_ns), Reverse(index)));
-            continue;
-        }
         let rank = suggestions.len() + 1;
         let overlap = left.overlap(proposal);
         left.take(proposal.rule, savings, rank);
         potential_ns += saved_ns;
         suggestions.push(suggestion(case, proposal, rank, Some(saved_ns), overlap));
     }
+    let combined = |each: &OptimizationSuggestion| each.combined_saved_ms.unwrap_or(0.0);
+    suggestions.sort_by(|one, other| combined(other).total_cmp(&combined(one)));
     let own_ns = |index: &usize| case.subjects[proposals[*index].subject].own_ns;
     without.sort_by(|a, b| own_ns(b).total_cmp(&own_ns(a)).then(a.cmp(b)));
     for index in without {
@@ -98,12 +90,6 @@ fn by_priority(suggestions: &mut [OptimizationSuggestion]) {
             *rank = places[rank];
         }
     }
-}
-
-/// A saving in ns as an integer that sorts equally: the bits of non-negative floats are in the
-/// order of the floats.
-fn ordered(saved_ns: f64) -> u64 {
-    saved_ns.abs().to_bits()
 }
 
 /// The remaining own time of each operation, and the suggestions that reduced it.
