@@ -9,7 +9,7 @@ use breakeven_profile::unit;
 use inferno::flamegraph::{Options, from_lines};
 
 use super::label::Labels;
-use super::tracks::{By, Step, end_ns, tracks, walk};
+use super::tracks::{By, Step, end_ns, steps, tracks};
 use super::{ExportError, sum, whole};
 use crate::page::is_obeyed;
 
@@ -137,31 +137,31 @@ fn of_timeline(profile: &Profile, timeline: &Timeline) -> Result<Paths, ExportEr
         let mut path = String::new();
         // Per open call: the length of the path around it, and the time inside it.
         let mut open: Vec<(usize, u64)> = Vec::new();
-        walk(timeline, &track, |step| match step {
-            Step::Open(event) => {
-                if let Some((_, inside)) = open.last_mut() {
-                    *inside += end_ns(event) - event.start_ns;
-                }
-                open.push((path.len(), 0));
-                if open.len() <= MOST_FRAMES {
-                    let name = labels.call(&event.name, event.device.as_deref());
-                    if !path.is_empty() {
-                        path.push(SEPARATOR);
+        for step in steps(timeline, &track) {
+            match step {
+                Step::Open(event) => {
+                    if let Some((_, inside)) = open.last_mut() {
+                        *inside += end_ns(event) - event.start_ns;
                     }
-                    path.push_str(&frame(&name));
+                    open.push((path.len(), 0));
+                    if open.len() <= MOST_FRAMES {
+                        let name = labels.call(&event.name, event.device.as_deref());
+                        if !path.is_empty() {
+                            path.push(SEPARATOR);
+                        }
+                        path.push_str(&frame(&name));
+                    }
                 }
-                Ok::<(), ExportError>(())
+                Step::Close(event) => {
+                    let (outside, inside) = open
+                        .pop()
+                        .expect("a walk closes what it opened, the last first");
+                    // Calls inside another call do not overlap, so their sum cannot exceed it.
+                    paths.add(&path, end_ns(event) - event.start_ns - inside)?;
+                    path.truncate(outside);
+                }
             }
-            Step::Close(event) => {
-                let (outside, inside) = open
-                    .pop()
-                    .expect("a walk closes what it opened, the last first");
-                // Calls inside another call do not overlap, so their sum cannot exceed it.
-                paths.add(&path, end_ns(event) - event.start_ns - inside)?;
-                path.truncate(outside);
-                Ok(())
-            }
-        })?;
+        }
     }
     Ok(paths)
 }

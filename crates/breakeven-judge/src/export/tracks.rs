@@ -95,25 +95,25 @@ pub(super) enum Step<'a> {
     Close(&'a TimelineEvent),
 }
 
-/// Visits the calls of a track in the order of time; each ends before the one around it.
-pub(super) fn walk<'a, E>(
+/// The beginnings and ends of a track's calls, in the order of time; each ends before the one around
+/// it.
+pub(super) fn steps<'a>(
     timeline: &'a Timeline,
     track: &Track<'_>,
-    mut each: impl FnMut(Step<'a>) -> Result<(), E>,
-) -> Result<(), E> {
+) -> impl Iterator<Item = Step<'a>> {
+    let calls = track.calls.iter().map(|index| &timeline.events[*index]);
+    let mut calls = calls.peekable();
     let mut open: Vec<&TimelineEvent> = Vec::new();
-    for &index in &track.calls {
-        let event = &timeline.events[index];
-        while let Some(over) = open.pop_if(|last| end_ns(last) <= event.start_ns) {
-            each(Step::Close(over))?;
+    std::iter::from_fn(move || {
+        let next = calls.peek().map(|event| event.start_ns);
+        let is_over = |last: &mut &TimelineEvent| next.is_none_or(|next| end_ns(last) <= next);
+        if let Some(over) = open.pop_if(is_over) {
+            return Some(Step::Close(over));
         }
-        each(Step::Open(event))?;
+        let event = calls.next()?;
         open.push(event);
-    }
-    while let Some(over) = open.pop() {
-        each(Step::Close(over))?;
-    }
-    Ok(())
+        Some(Step::Open(event))
+    })
 }
 
 /// The lanes of one thread, each with the ends of its open calls, the innermost last.
@@ -194,7 +194,7 @@ pub fn placed(timeline: &Timeline) -> Vec<PlacedTrack> {
     let place = |track: Track<'_>| {
         let mut events = track.calls.iter().copied();
         let (mut depth, mut calls) = (0, Vec::new());
-        let walked: Result<(), std::convert::Infallible> = walk(timeline, &track, |step| {
+        for step in steps(timeline, &track) {
             match step {
                 // Calls are opened in the track's order.
                 Step::Open(_) => {
@@ -204,9 +204,7 @@ pub fn placed(timeline: &Timeline) -> Vec<PlacedTrack> {
                 }
                 Step::Close(_) => depth -= 1,
             }
-            Ok(())
-        });
-        let Ok(()) = walked;
+        }
         PlacedTrack {
             name: track.name(timeline),
             device: track.device.to_owned(),
