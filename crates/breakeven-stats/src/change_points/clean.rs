@@ -2,7 +2,8 @@
 
 use breakeven_profile::stats::median_in_place;
 
-use super::whitened::SHORTEST_SEGMENT;
+/// Fewest values on each side of a change: fewer cannot be distinguished from outliers.
+pub const SHORTEST_SEGMENT: usize = 3;
 
 /// Neighbours on each side that a value is held against.
 const NEIGHBOURS: usize = 5;

@@ -36,7 +36,7 @@ use outlying::Outlying;
 use scan::Explaining;
 use whitened::Whitened;
 
-pub use whitened::SHORTEST_SEGMENT;
+pub use clean::SHORTEST_SEGMENT;
 
 /// Resemblances of neighbours that are tried.
 const ALIKE: [f64; 10] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
