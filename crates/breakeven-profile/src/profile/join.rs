@@ -51,8 +51,8 @@ impl Profile {
     /// joined profile has only one environment, which would be wrong for half of its runs in every
     /// later comparison. Properties that are measured at each start are taken from the first
     /// profile that has them (peaks, break-even sizes), or from the worst (the clock's steps, the
-    /// recorder's cost). Call paths and the activity of devices are added up. Recordings of the
-    /// machine's load are kept separately. A timeline belongs to one process, so only a single
+    /// recorder's cost). Call paths are added up. What devices did in each trace and recordings of
+    /// the machine's load are kept separately. A timeline belongs to one process, so only a single
     /// profile keeps it.
     ///
     /// # Errors
