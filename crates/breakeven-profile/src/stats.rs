@@ -404,7 +404,7 @@ pub struct Summary {
     pub deviation: Option<f64>,
     /// Smallest value.
     pub min: f64,
-    /// 0.5-quantile; this and the two below as in [`quantile`](super::quantile()).
+    /// 0.5-quantile; this and the two below as in [`quantile()`].
     pub median: f64,
     /// 0.95-quantile.
     pub p95: f64,
