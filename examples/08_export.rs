@@ -59,7 +59,7 @@ fn main() -> Result<(), Error> {
     };
 
     let mut lines = Vec::new();
-    collapsed::write(&profile, &mut lines)?;
+    collapsed(&profile, &mut lines)?;
     print!("{}", String::from_utf8_lossy(&lines));
     assert_eq!(lines.iter().filter(|byte| **byte == b'\n').count(), 2);
 
@@ -69,9 +69,9 @@ fn main() -> Result<(), Error> {
         let path = directory.path().join(name);
         file::replace(&path, |out| {
             let written = match name {
-                "trace.json" => chrome::write(&profile, out),
-                "speedscope.json" => speedscope::write(&profile, out),
-                _ => flamegraph::write(&profile, out),
+                "trace.json" => chrome(&profile, out),
+                "speedscope.json" => speedscope(&profile, out),
+                _ => flamegraph(&profile, out),
             };
             written.map_err(Error::from)
         })?;

@@ -14,15 +14,15 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let _ = overview(&profile, &Limits::default());
     let mut trace = Vec::new();
-    if expected(chrome::write(&profile, &mut trace)) {
+    if expected(chrome(&profile, &mut trace)) {
         serde_json::from_slice::<IgnoredAny>(&trace).expect("JSON");
     }
     let mut sheet = Vec::new();
-    if expected(speedscope::write(&profile, &mut sheet)) {
+    if expected(speedscope(&profile, &mut sheet)) {
         serde_json::from_slice::<IgnoredAny>(&sheet).expect("JSON");
     }
     let mut lines = Vec::new();
-    if expected(collapsed::write(&profile, &mut lines)) {
+    if expected(collapsed(&profile, &mut lines)) {
         let lines = String::from_utf8(lines).expect("text");
         for line in lines.lines() {
             let (path, weight) = line.rsplit_once(' ').expect("a path and a weight");
@@ -33,11 +33,11 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
     let mut figures = Vec::new();
-    if expected(bmf::write(&profile, &mut figures)) {
+    if expected(bmf(&profile, &mut figures)) {
         serde_json::from_slice::<IgnoredAny>(&figures).expect("JSON");
     }
-    expected(pprof::write(&profile, &mut Vec::new()));
-    expected(flamegraph::write(&profile, &mut Vec::new()));
+    expected(pprof(&profile, &mut Vec::new()));
+    expected(flamegraph(&profile, &mut Vec::new()));
 });
 
 /// True for what was written; a profile may have nothing to export, or too much.

@@ -110,12 +110,12 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut dyn Write, err: &mut dyn Write) 
 fn write(profile: Profile, format: ConvertFormat, out: &mut dyn Write) -> Result<()> {
     match format {
         ConvertFormat::Profile => file::write_to(&profile, out)?,
-        ConvertFormat::Chrome => export::chrome::write(&profile, out)?,
-        ConvertFormat::Speedscope => export::speedscope::write(&profile, out)?,
-        ConvertFormat::Collapsed => export::collapsed::write(&profile, out)?,
-        ConvertFormat::Flamegraph => export::flamegraph::write(&profile, out)?,
-        ConvertFormat::Pprof => export::pprof::write(&profile, out)?,
-        ConvertFormat::Bmf => export::bmf::write(&profile, out)?,
+        ConvertFormat::Chrome => export::chrome(&profile, out)?,
+        ConvertFormat::Speedscope => export::speedscope(&profile, out)?,
+        ConvertFormat::Collapsed => export::collapsed(&profile, out)?,
+        ConvertFormat::Flamegraph => export::flamegraph(&profile, out)?,
+        ConvertFormat::Pprof => export::pprof(&profile, out)?,
+        ConvertFormat::Bmf => export::bmf(&profile, out)?,
         ConvertFormat::Markdown => show(profile, Format::Markdown, out)?,
         ConvertFormat::Csv => show(profile, Format::Csv, out)?,
     }

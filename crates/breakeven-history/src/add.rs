@@ -7,10 +7,8 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, params};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::database::History;
-use crate::database::pack;
-use crate::load::Entry;
-use crate::machine::describe;
+use crate::database::{History, pack};
+use crate::load::{Entry, describe};
 
 /// Where in a program's history a profile belongs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

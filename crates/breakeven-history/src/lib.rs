@@ -27,9 +27,7 @@
 mod add;
 mod changes;
 mod database;
-mod drift;
 mod load;
-mod machine;
 
 pub use add::{Added, At};
 pub use changes::{Change, ChangeState, Direction, Sensitivity, changes};

@@ -300,7 +300,6 @@ impl Gather {
                 message: "the file has no time of it; see the tool's output".to_owned(),
             });
         }
-        unequal_runs(&operations, notes);
         Ok(Profile {
             operations,
             benchmark: true,
@@ -509,22 +508,6 @@ impl Gathered {
             runs,
             ..self.operation
         }
-    }
-}
-
-fn unequal_runs(operations: &[Operation], notes: &mut Notes) {
-    let measured = || operations.iter().filter(|each| each.failure.is_none());
-    let fewest = measured().min_by_key(|operation| operation.runs.len());
-    let most = measured().map(|operation| operation.runs.len()).max();
-    if let (Some(fewest), Some(most)) = (fewest, most)
-        && fewest.runs.len() != most
-    {
-        notes.add(format!(
-            "the operations have {} to {most} runs; {} has the fewest, and its verdict the least to \
-             rest on",
-            fewest.runs.len(),
-            fewest.name
-        ));
     }
 }
 

@@ -9,8 +9,7 @@ use serde_json::Value;
 use serde_json::error::Category;
 use serde_path_to_error::{Path, Segment};
 
-use crate::lenient::json;
-use crate::mended::Mended;
+use crate::mended::{Mended, json};
 use crate::note::Notes;
 use crate::source::Source;
 use crate::walk::{Parts, Walk};

@@ -22,7 +22,6 @@ mod folded;
 mod formats;
 mod gather;
 mod json;
-mod lenient;
 mod machine;
 mod mended;
 mod name;

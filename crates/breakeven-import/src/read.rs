@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 
 pub use crate::formats::Options;
 use crate::formats::{self, Format};
-use crate::lenient;
+use crate::mended;
 use crate::note::{Entry, Notes};
 use crate::other;
 use crate::source::Source;
@@ -97,7 +97,7 @@ fn profile(source: Source) -> Result<Profile, FileError> {
         let mut text = source.into_memory()?;
         let is_json = |text| serde_json::from_str::<IgnoredAny>(text).is_ok();
         if !std::str::from_utf8(&text).is_ok_and(is_json) {
-            text = lenient::json(&text, [1, 1], &mended, true).into_bytes();
+            text = mended::json(&text, [1, 1], &mended, true).into_bytes();
         }
         return file::read_from(&text[..], path);
     }

@@ -8,8 +8,7 @@ use breakeven_profile::file::{FileError, FileErrorKind};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::lenient::{self, SUPERFLUOUS};
-use crate::mended::{Mended, behind};
+use crate::mended::{self, Mended, SUPERFLUOUS, behind};
 use crate::name::one_line;
 
 /// The longest value that is taken as a text, bytes: what lacks a bracket is no longer.
@@ -32,10 +31,10 @@ pub(crate) enum Want {
 /// Takes a document part by part. A place is that of `keys`: `traceEvents[]`.
 pub(crate) trait Parts {
     /// Before each value.
-    fn want(&mut self, place: &str) -> Result<Want, String>;
+    fn want(&mut self, place: &str) -> Want;
 
     /// A value whose text is wanted; none for what cannot be read.
-    fn part(&mut self, place: &str, value: Raw<'_>) -> Result<(), String>;
+    fn part(&mut self, place: &str, value: Raw<'_>);
 
     /// Behind the last value inside an object (`a`) or a list (`a[]`).
     fn end(&mut self, _: &str) -> Result<(), String> {
@@ -74,7 +73,7 @@ impl<'p, R: BufRead, P: Parts> Walk<'p, R, P> {
     }
 
     fn value(&mut self, place: &str) -> Result<(), FileError> {
-        let want = self.parts.want(place).map_err(|wrong| self.wrong(wrong))?;
+        let want = self.parts.want(place);
         let first = self.peek()?.ok_or_else(|| self.early())?;
         match (want, first) {
             (Want::Object(_) | Want::Either(_) | Want::Any, b'{') => self.object(place),
@@ -91,13 +90,13 @@ impl<'p, R: BufRead, P: Parts> Walk<'p, R, P> {
                 let value = match strict.and_then(|text| serde_json::from_str(text).ok()) {
                     Some(value) => value,
                     None => {
-                        mended = lenient::valid(&self.text, start, &self.mended);
+                        mended = mended::valid(&self.text, start, &self.mended);
                         let text = mended.as_deref().unwrap_or("null");
                         serde_json::from_str(text).unwrap_or_default()
                     }
                 };
-                let taken = self.parts.part(place, value);
-                taken.map_err(|wrong| self.wrong(wrong))
+                self.parts.part(place, value);
+                Ok(())
             }
             // One entry of a list is not all.
             (Want::Object(_), _) if place.ends_with("[]") => {
@@ -311,23 +310,21 @@ pub(crate) fn keys(beginning: &[u8]) -> BTreeSet<String> {
 struct Keys(BTreeSet<String>);
 
 impl Parts for Keys {
-    fn want(&mut self, place: &str) -> Result<Want, String> {
+    fn want(&mut self, place: &str) -> Want {
         if place.is_empty() {
-            return Ok(Want::Any);
+            return Want::Any;
         }
         if !self.0.contains(place) {
             self.0.insert(place.to_owned());
         }
         let depth = place.split('.').map(|key| 1 + key.matches("[]").count());
-        Ok(match depth.sum::<usize>() < DEPTH {
+        match depth.sum::<usize>() < DEPTH {
             true => Want::Any,
             false => Want::Nothing,
-        })
+        }
     }
 
-    fn part(&mut self, _: &str, _: Raw<'_>) -> Result<(), String> {
-        Ok(())
-    }
+    fn part(&mut self, _: &str, _: Raw<'_>) {}
 }
 
 /// The farthest from its clock's zero that a time may be, ns: 146 years.

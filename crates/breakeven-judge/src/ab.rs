@@ -69,7 +69,6 @@ pub struct AbComparison {
     /// Its confidence level.
     pub level: f64,
     /// Smallest change that counts, a fraction.
-    #[serde(serialize_with = "as_fraction")]
     pub threshold: Threshold,
     /// [`Regression`](ChangeType::Regression) if `b` is slower,
     /// [`Improvement`](ChangeType::Improvement) if it is faster, [`NoChange`](ChangeType::NoChange)
@@ -83,10 +82,6 @@ pub struct AbComparison {
 
 fn as_ns<S: serde::Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_u64(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
-}
-
-fn as_fraction<S: serde::Serializer>(of: &Threshold, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_f64(of.as_fraction())
 }
 
 /// Compares two closures. Calls them in turns, in random order, and stops as soon as one is known

@@ -43,12 +43,7 @@ pub struct Rule {
     /// The metric; of several runs their mean.
     pub metric: Metric,
     /// The smallest increase that is an alarm, as a fraction.
-    #[serde(serialize_with = "fraction")]
     pub threshold: Threshold,
-}
-
-fn fraction<S: serde::Serializer>(threshold: &Threshold, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_f64(threshold.as_fraction())
 }
 
 impl FromStr for Rule {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use breakeven_profile::profile::{Level, LoadRecord, LoadSample};
+use breakeven_profile::profile::{Device, Level, LoadRecord, LoadSample};
 use serde::Serialize;
 
 /// A clock shows the speed of the work only under load: readings with less use than this are
@@ -41,115 +41,75 @@ pub struct LoadFigures {
     pub reasons: Vec<(String, f64)>,
 }
 
-/// A level and its readings.
-type Weighed = Option<(Level, u64)>;
-
-#[derive(Default)]
-struct Sums {
-    name: Option<String>,
-    recorded_ns: u64,
-    readings: u64,
-    levels: [Weighed; 6],
-    busy_clock: Weighed,
-    /// Readings that reported whether clocks were throttled, and those in which they were.
-    limited: Option<(u64, u64)>,
-    reasons: BTreeMap<String, u64>,
-}
-
 /// The figures of every device in the recordings, the CPU first.
 pub fn load_figures<'r>(records: impl IntoIterator<Item = &'r LoadRecord>) -> Vec<LoadFigures> {
-    let mut all: Vec<(&str, Sums)> = Vec::new();
+    let mut all: Vec<(LoadFigures, Vec<&LoadSample>)> = Vec::new();
     for device in records.into_iter().flat_map(|record| &record.devices) {
-        let known = all.iter().position(|(id, _)| *id == device.device);
+        let known = all.iter().position(|(of, _)| of.device == device.device);
         let index = known.unwrap_or_else(|| {
-            all.push((&device.device, Sums::default()));
+            all.push(<_>::default());
             all.len() - 1
         });
-        let sums = &mut all[index].1;
-        sums.name = sums.name.take().or_else(|| device.name.clone());
-        for sample in &device.samples {
-            sums.add(sample);
-        }
+        let (figures, samples) = &mut all[index];
+        figures.device.clone_from(&device.device);
+        figures.name = figures.name.take().or_else(|| device.name.clone());
+        samples.extend(&device.samples);
     }
-    all.sort_by_key(|(id, _)| *id != breakeven_profile::profile::Device::CPU);
-    all.into_iter().map(|(id, sums)| sums.figures(id)).collect()
+    all.sort_by_key(|(of, _)| of.device != Device::CPU);
+    all.into_iter()
+        .map(|(figures, samples)| figures.over(&samples))
+        .collect()
 }
 
-fn add(sum: &mut Weighed, level: Option<Level>, readings: u64) {
-    *sum = match (*sum, level) {
-        (Some((known, count)), Some(level)) => {
-            let both = known.and(count, level, readings);
-            Some((both, count.saturating_add(readings)))
-        }
-        (None, Some(level)) => Some((level, readings)),
-        (known, None) => known,
-    };
+/// A level over all samples that have it.
+fn level(samples: &[&LoadSample], figure: impl Fn(&LoadSample) -> Option<Level>) -> Option<Level> {
+    let known = samples.iter();
+    let known = known.filter_map(|sample| Some((figure(sample)?, sample.readings)));
+    let sum = known.reduce(|(one, count), (other, more)| {
+        (one.and(count, other, more), count.saturating_add(more))
+    });
+    sum.map(|(level, _)| level)
 }
 
-impl Sums {
-    fn add(&mut self, sample: &LoadSample) {
-        let readings = sample.readings;
-        self.recorded_ns = self.recorded_ns.saturating_add(sample.duration_ns);
-        self.readings = self.readings.saturating_add(readings);
-        let levels = [
-            sample.used,
-            sample.other_used,
-            sample.memory_bytes,
-            sample.temperature_celsius,
-            sample.power_watts,
-            sample.clock_hz,
-        ];
-        for (sum, level) in self.levels.iter_mut().zip(levels) {
-            add(sum, level, readings);
-        }
-        if sample.used.is_some_and(|used| used.mean >= BUSY) {
-            add(&mut self.busy_clock, sample.clock_hz, readings);
-        }
-        if let Some(limited) = sample.limited {
-            let (reported, count) = self.limited.unwrap_or_default();
-            let sums = (
-                reported.saturating_add(readings),
-                count.saturating_add(limited),
-            );
-            self.limited = Some(sums);
-            for (reason, count) in &sample.limits {
-                let sum = self.reasons.entry(reason.clone()).or_default();
-                *sum = sum.saturating_add(*count);
-            }
-        }
-    }
+fn sum(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
+}
 
-    fn figures(self, device: &str) -> LoadFigures {
-        let reported = self.limited.map_or(0, |(reported, _)| reported);
-        // A file may claim more readings than there were.
+impl LoadFigures {
+    fn over(self, samples: &[&LoadSample]) -> Self {
+        let is_busy = |sample: &&LoadSample| sample.used.is_some_and(|used| used.mean >= BUSY);
+        let busy: Vec<&LoadSample> = samples.iter().copied().filter(is_busy).collect();
+        // Readings that reported whether clocks were throttled.
+        let reporting = samples.iter().filter(|sample| sample.limited.is_some());
+        let reported = sum(reporting.clone().map(|sample| sample.readings));
         let part = |count: u64| (count as f64 / reported.max(1) as f64).min(1.0);
-        let mut reasons: Vec<(String, f64)> = (self.reasons.into_iter())
+        let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+        for (reason, count) in reporting.clone().flat_map(|sample| &sample.limits) {
+            let sum = reasons.entry(reason).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+        let mut reasons: Vec<(String, f64)> = (reasons.into_iter())
             .filter(|(_, count)| *count > 0)
-            .map(|(reason, count)| (reason, part(count)))
+            .map(|(reason, count)| (reason.to_owned(), part(count)))
             .collect();
         reasons.sort_by(|one, other| other.1.total_cmp(&one.1));
-        let [
-            used,
-            other_used,
-            memory_bytes,
-            temperature_celsius,
-            power_watts,
-            clock_hz,
-        ] = self.levels.map(|level| level.map(|(level, _)| level));
-        LoadFigures {
-            device: device.to_owned(),
-            name: self.name,
-            recorded_ns: self.recorded_ns,
-            readings: self.readings,
-            used,
-            other_used,
-            memory_bytes,
-            temperature_celsius,
-            power_watts,
-            clock_hz,
-            busy_clock_hz: self.busy_clock.map(|(clock, _)| clock.mean),
-            limited: self.limited.map(|(_, limited)| part(limited)),
+        let limited = reporting.clone().next().map(|_| {
+            let limited = reporting.filter_map(|sample| sample.limited);
+            part(sum(limited))
+        });
+        Self {
+            recorded_ns: sum(samples.iter().map(|sample| sample.duration_ns)),
+            readings: sum(samples.iter().map(|sample| sample.readings)),
+            used: level(samples, |sample| sample.used),
+            other_used: level(samples, |sample| sample.other_used),
+            memory_bytes: level(samples, |sample| sample.memory_bytes),
+            temperature_celsius: level(samples, |sample| sample.temperature_celsius),
+            power_watts: level(samples, |sample| sample.power_watts),
+            clock_hz: level(samples, |sample| sample.clock_hz),
+            busy_clock_hz: level(&busy, |sample| sample.clock_hz).map(|clock| clock.mean),
+            limited,
             reasons,
+            ..self
         }
     }
 }

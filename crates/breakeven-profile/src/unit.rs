@@ -50,18 +50,12 @@ const DECIMAL: [(f64, &str); 6] = [
 /// A duration given in ns: `812 ns`, `1.24 ms`, `3.01 s`, `16.7 min`.
 /// Negative for differences: `-1.24 ms`.
 pub fn time(ns: f64) -> String {
-    if ns == 0.0 {
-        return "0 ns".to_owned();
-    }
-    scaled(ns, &TIME).map_or_else(unknown, |(digits, unit)| format!("{digits} {unit}"))
+    written(ns, &TIME, "ns", "")
 }
 
 /// An energy given in J: `12.3 J`, `812 µJ`, `1.24 kJ`.
 pub fn joules(joules: f64) -> String {
-    if joules == 0.0 {
-        return "0 J".to_owned();
-    }
-    scaled(joules, &ENERGY).map_or_else(unknown, |(digits, unit)| format!("{digits} {unit}"))
+    written(joules, &ENERGY, "J", "")
 }
 
 /// A size of memory in binary units, without zeros at the end: `512 B`, `10 KiB`, `1.5 GiB`.
@@ -77,12 +71,12 @@ pub fn bytes(bytes: u64) -> String {
 
 /// A rate of data in decimal units: `12.3 GB/s`.
 pub fn bytes_per_s(rate: f64) -> String {
-    decimal(rate, "B/s")
+    written(rate, &DECIMAL, "", "B/s")
 }
 
 /// A rate of floating-point operations: `1.23 GFLOP/s`.
 pub fn flops_per_s(rate: f64) -> String {
-    decimal(rate, "FLOP/s")
+    written(rate, &DECIMAL, "", "FLOP/s")
 }
 
 /// A rate without a unit: `12.3 /s`, `1 234 /s`, `1.23 M/s`. Up to a million the number is printed
@@ -91,7 +85,7 @@ pub fn per_s(rate: f64) -> String {
     if (999.5..999_999.5).contains(&rate.abs()) {
         format!("{} /s", grouped(rate))
     } else {
-        decimal(rate, "/s")
+        written(rate, &DECIMAL, "", "/s")
     }
 }
 
@@ -134,13 +128,13 @@ fn unknown() -> String {
     UNKNOWN.to_owned()
 }
 
-fn decimal(value: f64, unit: &str) -> String {
+/// A value in the unit that gives it one to three digits before the point; `zero` is the unit of
+/// zero, and `suffix` follows every unit.
+fn written(value: f64, units: &[(f64, &'static str)], zero: &str, suffix: &str) -> String {
     if value == 0.0 {
-        return format!("0 {unit}");
+        return format!("0 {zero}{suffix}");
     }
-    scaled(value, &DECIMAL).map_or_else(unknown, |(digits, prefix)| {
-        format!("{digits} {prefix}{unit}")
-    })
+    scaled(value, units).map_or_else(unknown, |(digits, unit)| format!("{digits} {unit}{suffix}"))
 }
 
 /// The value's digits in the largest unit in which it is, after rounding, at least one. `None` if

@@ -10,8 +10,7 @@ use breakeven_profile::stats::median;
 use breakeven_profile::unit;
 use serde_json::{Value, json};
 
-use crate::part::number;
-use crate::part::{MOST_NAME, MOST_TEXT, Part};
+use crate::part::{MOST_NAME, MOST_TEXT, Part, number};
 use crate::sections;
 
 /// Fewest sizes of a curve.

@@ -4,8 +4,7 @@ use breakeven_judge::page::shown;
 use serde_json::{Value, json};
 
 use crate::Report;
-use crate::part::number;
-use crate::part::{MOST_NAME, MOST_TEXT, Part};
+use crate::part::{MOST_NAME, MOST_TEXT, Part, number};
 use crate::sections;
 
 /// Most rows of the plot; the smallest changes are omitted.

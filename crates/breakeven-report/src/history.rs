@@ -4,8 +4,7 @@ use breakeven_judge::page::figures::{plural, revision};
 use breakeven_judge::page::shown;
 use serde_json::{Value, json};
 
-use crate::part::number;
-use crate::part::{MOST_NAME, MOST_TEXT, Part};
+use crate::part::{MOST_NAME, MOST_TEXT, Part, number};
 use crate::sections;
 
 /// One operation's values over revisions, oldest first.

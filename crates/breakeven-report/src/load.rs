@@ -5,8 +5,7 @@ use breakeven_profile::profile::{DeviceLoad, Level, LoadRecord, LoadSample, Prof
 use breakeven_profile::unit;
 use serde_json::{Value, json};
 
-use crate::part::number;
-use crate::part::{MOST_NAME, Part};
+use crate::part::{MOST_NAME, Part, number};
 use crate::sections;
 
 /// Most charts, and most samples per chart.

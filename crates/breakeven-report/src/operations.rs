@@ -14,8 +14,7 @@ use serde_json::{Value, json};
 
 use crate::Report;
 use crate::histogram::{Histogram, bins_for};
-use crate::part::number;
-use crate::part::{MOST_NAME, MOST_TEXT, Part};
+use crate::part::{MOST_NAME, MOST_TEXT, Part, number};
 use crate::sections;
 
 /// Most rows; the operations with the least time are omitted.

@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 
 use crate::Report;
 use crate::operations::{label, pairs};
-use crate::part::number;
-use crate::part::{MOST_NAME, Part};
+use crate::part::{MOST_NAME, Part, number};
 use crate::sections;
 
 /// Most operations drawn per device, those that use most of the time.

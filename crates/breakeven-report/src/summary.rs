@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 
 use crate::Report;
 use crate::operations::label;
-use crate::part::Part;
-use crate::part::number;
+use crate::part::{Part, number};
 use crate::sections;
 
 /// Operations in the chart of shares.

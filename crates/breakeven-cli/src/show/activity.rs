@@ -25,8 +25,14 @@ pub(super) fn add(report: &Report, page: &mut Page) {
          kernel; copies: at least one copy or fill. Fractions are of the span. hidden by compute: \
          while a kernel computed, as a fraction of the line above.",
     );
-    for activity in all {
-        page.table(longest(report, activity));
+    for (at, activity) in all.iter().enumerate() {
+        // A joined profile has a device once per trace, and its operations once.
+        if all[..at]
+            .iter()
+            .all(|earlier| earlier.device != activity.device)
+        {
+            page.table(longest(report, activity));
+        }
     }
     page.table(copies(report, all));
     page.table(launches(report, all));

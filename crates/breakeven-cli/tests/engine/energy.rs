@@ -114,13 +114,6 @@ fn a_side_without_joules_is_named() {
     assert_snapshot!(old.refusal(), @"error: no operation has energy on both sides: blur on cpu, size 65536 lacks it on the current side; judge another metric, or measure with it recorded (`breakeven profile` measures it where the machine has a counter)");
 }
 
-#[test]
-fn the_slower_device_that_needs_less_is_advised() {
-    let advised = within(&sample(), "advise a.json").quietly(0).said();
-    let advice = "cpu needs less energy for this and takes longer";
-    assert!(advised.contains(advice), "{advised}");
-}
-
 /// The suite where a folder stands for `/sys/class`; none where that is not allowed.
 #[cfg(target_os = "linux")]
 fn suite(tree: &Path, args: &str) -> Option<crate::command::Ended> {

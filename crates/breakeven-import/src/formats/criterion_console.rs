@@ -17,8 +17,7 @@ use crate::formats::{Format, Options};
 use crate::gather::Gather;
 use crate::note::Notes;
 use crate::source::Source;
-use crate::unit::Unit;
-use crate::unit::{plain, scaled};
+use crate::unit::{Unit, plain, scaled};
 
 pub(crate) static IMPORTER: Format = Format {
     name: "criterion-console",

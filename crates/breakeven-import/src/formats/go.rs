@@ -30,8 +30,8 @@ use serde_json::Value;
 
 use crate::formats::{Format, Options};
 use crate::gather::Gather;
-use crate::lenient;
 use crate::machine;
+use crate::mended;
 use crate::mended::Mended;
 use crate::name::with_parameters;
 use crate::note::Notes;
@@ -415,7 +415,7 @@ fn outputs(events: &str, mended: &Mended, notes: &mut Notes) -> String {
     let mut order: Vec<String> = Vec::new();
     let mut texts: HashMap<String, String> = HashMap::new();
     for (number, line) in (1..).zip(events.lines()) {
-        match lenient::line::<Event>(line, number, mended) {
+        match mended::line::<Event>(line, number, mended) {
             Ok(event) => {
                 if !texts.contains_key(&event.package) {
                     order.push(event.package.clone());

@@ -18,8 +18,7 @@ use crate::formats::{Format, Options};
 use crate::gather::Gather;
 use crate::note::Notes;
 use crate::source::Source;
-use crate::unit::plain;
-use crate::unit::{Unit, value_and_unit};
+use crate::unit::{Unit, plain, value_and_unit};
 
 pub(crate) static IMPORTER: Format = Format {
     name: "libtest",

@@ -15,8 +15,7 @@ use crate::json::{self, Number};
 use crate::note::{Notes, Skipped};
 use crate::source::Source;
 use crate::trace::{Trace, When};
-use crate::walk::Raw;
-use crate::walk::{Parts, Want};
+use crate::walk::{Parts, Raw, Want};
 
 pub(crate) static IMPORTER: Format = Format {
     name: "speedscope",
@@ -103,8 +102,8 @@ enum Kind {
 }
 
 impl Parts for Read {
-    fn want(&mut self, place: &str) -> Result<Want, String> {
-        Ok(match place {
+    fn want(&mut self, place: &str) -> Want {
+        match place {
             "" => Want::Object("an object with profiles and shared frames"),
             "shared" => Want::Object("an object with frames"),
             "shared.frames" => Want::List("a list of frames"),
@@ -135,10 +134,10 @@ impl Parts for Read {
             | "profiles[].samples[]"
             | "profiles[].weights[]" => Want::Text,
             _ => Want::Nothing,
-        })
+        }
     }
 
-    fn part(&mut self, place: &str, value: Raw<'_>) -> Result<(), String> {
+    fn part(&mut self, place: &str, value: Raw<'_>) {
         let text = || value.read::<String>();
         match place {
             "exporter" => {
@@ -163,7 +162,6 @@ impl Parts for Read {
                 self.sheet.weights.get_or_insert_default().push(weight);
             }
         }
-        Ok(())
     }
 
     fn end(&mut self, place: &str) -> Result<(), String> {

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::formats::{Format, Options};
 use crate::gather::Gather;
-use crate::lenient;
+use crate::mended;
 use crate::mended::Mended;
 use crate::name::{one_line, plain};
 use crate::note::Notes;
@@ -206,7 +206,7 @@ impl<'c> Table<'c> {
     }
 
     fn read_object(&mut self, line: &str, number: usize, mended: &Mended) -> Result<(), FileError> {
-        let object: Map<String, Value> = lenient::line(line, number, mended).map_err(|error| {
+        let object: Map<String, Value> = mended::line(line, number, mended).map_err(|error| {
             let reason = in_words(&error.to_string());
             let message = format!("the line is not a JSON object: {reason}");
             FileError::new(FileErrorKind::Syntax, message).at_position(number, error.column())

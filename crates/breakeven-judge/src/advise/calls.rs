@@ -84,8 +84,6 @@ struct CallCounts {
     /// Number of calls in sequences that are long enough, and of those sequences.
     in_sequences: u64,
     sequences: u64,
-    with_fields: u64,
-    repeated: u64,
 }
 
 impl CallCounts {
@@ -137,13 +135,6 @@ impl<'p> Sequences<'p> {
             share: 1.0,
         })
     }
-
-    /// Number of calls on the timeline with fields, and of those whose fields an earlier call had.
-    pub(super) fn repeats(&self, operation: &Operation) -> Option<(u64, u64)> {
-        let who = (operation.name.as_str(), operation.device.as_str());
-        let seen = self.timeline.as_ref()?.get(&who)?;
-        (seen.with_fields > 0).then_some((seen.with_fields, seen.repeated))
-    }
 }
 
 /// Runs of the profile: those of the operation that has the most.
@@ -178,20 +169,10 @@ fn on_timeline(timeline: &Timeline, least: f64) -> BTreeMap<Who<'_>, CallCounts>
         threads.entry(event.thread).or_default().push(event);
     }
     let mut all = BTreeMap::new();
-    let mut fields: BTreeMap<(Who<'_>, String), u64> = BTreeMap::new();
     for events in threads.values_mut() {
         // Of two calls that begin together, the longer is the outer one.
         events.sort_by_key(|event| (event.start_ns, u64::MAX - event.duration_ns));
         one_thread(events, least, &mut all);
-        for event in events.iter().filter(|event| !event.attributes.is_empty()) {
-            let text = format!("{:?}", event.attributes);
-            *fields.entry((who(event), text)).or_default() += 1;
-        }
-    }
-    for ((who, _), count) in fields {
-        let seen: &mut CallCounts = all.entry(who).or_default();
-        seen.with_fields += count;
-        seen.repeated += count - 1;
     }
     all
 }

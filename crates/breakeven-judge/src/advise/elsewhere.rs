@@ -4,10 +4,10 @@
 use breakeven_profile::profile::{BreakEven, Operation, Peak};
 
 use super::calls::CallsOf;
-use super::case::{Case, Subject};
+use super::case::{Case, Gain, Subject};
 use super::evidence::Evidence;
-use super::proposal::Gain;
-use crate::winner::{Winner, typical_ns, winner};
+use crate::roofline::{Roofline, compute_ns};
+use crate::winner::{typical_ns, winner};
 
 /// What measurements show about an operation on another device.
 pub(super) enum Elsewhere {
@@ -50,29 +50,6 @@ fn measured(
         let device = there.device.clone();
         return Some(Elsewhere::NotFaster(Evidence::Unsized { device }));
     }
-    let (evidence, winner) = other_device(here, there)?;
-    if !(there_ns < here_ns && winner.clear) {
-        return Some(Elsewhere::NotFaster(evidence));
-    }
-    let saved = |times: f64| 1.0 - 1.0 / times;
-    let range = winner.interval.map(|ends| ends.map(saved));
-    Some(Elsewhere::Faster {
-        device: there.device.clone(),
-        gain: Gain::part(subject, saved(winner.ratio), range),
-        evidence,
-    })
-}
-
-/// The time of an operation; `None` if it is below the clock's resolution.
-fn typical_above_zero(operation: &Operation) -> Option<f64> {
-    typical_ns(operation).filter(|ns| *ns > 0.0)
-}
-
-/// The operation's time on another device compared with this one, and which is faster; `None` if
-/// either has no time.
-pub(super) fn other_device(here: &Operation, there: &Operation) -> Option<(Evidence, Winner)> {
-    let there_ns = typical_above_zero(there)?;
-    let here_ns = typical_above_zero(here)?;
     let faster = there_ns < here_ns;
     let winner = match faster {
         true => winner(there, here),
@@ -89,7 +66,21 @@ pub(super) fn other_device(here: &Operation, there: &Operation) -> Option<(Evide
         over_runs: winner.over_runs,
         clear: winner.clear,
     };
-    Some((evidence, winner))
+    if !(faster && winner.clear) {
+        return Some(Elsewhere::NotFaster(evidence));
+    }
+    let saved = |times: f64| 1.0 - 1.0 / times;
+    let range = winner.interval.map(|ends| ends.map(saved));
+    Some(Elsewhere::Faster {
+        device: there.device.clone(),
+        gain: Gain::part(subject, saved(winner.ratio), range),
+        evidence,
+    })
+}
+
+/// The time of an operation; `None` if it is below the clock's resolution.
+fn typical_above_zero(operation: &Operation) -> Option<f64> {
+    typical_ns(operation).filter(|ns| *ns > 0.0)
 }
 
 fn break_even(
@@ -193,6 +184,61 @@ pub(super) fn roof_with_transfer_ns(peak: &Peak, operation: &Operation) -> Optio
 fn at_rate_ns(amount: Option<u64>, rate: Option<f64>) -> Option<f64> {
     let rate = rate.filter(|rate| *rate > 0.0)?;
     Some(amount? as f64 / rate * 1e9)
+}
+
+// How far an operation is from its own device's measured peaks.
+
+/// The distance of an operation from the roofline.
+pub(super) struct Gap {
+    /// Fraction of the bandwidth at its working set.
+    pub(super) bytes_share: Option<f64>,
+    /// Fraction of the arithmetic peak.
+    pub(super) flops_share: Option<f64>,
+    /// Its time at the peaks, ns.
+    pub(super) least_ns: f64,
+    /// Its computing time, ns, and the time of the complete call; at the median.
+    compute_ns: f64,
+    call_ns: f64,
+}
+
+impl Gap {
+    /// `None` if the device's peaks or the operation's amounts are unknown.
+    pub(super) fn of(case: &Case<'_>, subject: &Subject<'_>) -> Option<Self> {
+        let compute_ns = compute_ns(subject.operation, &subject.summary);
+        let shares = Roofline::of(case.profile, subject.operation, compute_ns);
+        Some(Self {
+            bytes_share: shares.bytes_share,
+            flops_share: shares.flops_share,
+            least_ns: roof_ns(case.peak_of(subject)?, subject.operation)?,
+            compute_ns,
+            call_ns: subject.summary.median.max(compute_ns),
+        })
+        .filter(|gap| gap.call_ns > 0.0)
+    }
+
+    /// The gain of reaching that fraction of the peak, at most the complete gap.
+    pub(super) fn closed_to(&self, share: f64, subject: &Subject<'_>) -> Gain {
+        let likely = self.saved(self.least_ns / share);
+        Gain::part(subject, likely, Some([0.0, self.saved(self.least_ns)]))
+    }
+
+    /// Largest possible gain up to the peaks, ns over the complete profile.
+    pub(super) fn most(&self, subject: &Subject<'_>) -> f64 {
+        self.saved(self.least_ns) * subject.own_ns
+    }
+
+    /// Fraction of a call that is saved if computing takes `ns`.
+    fn saved(&self, after_ns: f64) -> f64 {
+        ((self.compute_ns - after_ns) / self.call_ns).max(0.0)
+    }
+
+    pub(super) fn evidence(&self) -> Evidence {
+        Evidence::Roofline {
+            bytes_share: self.bytes_share,
+            flops_share: self.flops_share,
+            least_ns: self.least_ns,
+        }
+    }
 }
 
 #[cfg(test)]

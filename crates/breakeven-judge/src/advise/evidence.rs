@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use breakeven_profile::profile::{Device, DeviceMemory};
+use breakeven_profile::profile::Device;
 use breakeven_profile::unit;
 use serde::Serialize;
 
@@ -34,8 +34,6 @@ pub enum Evidence {
         /// True if the interval excludes 1.
         clear: bool,
     },
-    /// The energy of the same operation at the same size, measured on another device.
-    LessEnergy(LessEnergy),
     /// The operation was recorded on another device too, but without sizes, in a program that may
     /// have chosen the device by the size.
     Unsized {
@@ -86,13 +84,6 @@ pub enum Evidence {
     },
     /// Consecutive calls.
     Sequence(Sequence),
-    /// Calls whose recorded fields are those of an earlier call.
-    Repeats {
-        /// Calls with fields on the timeline.
-        calls: u64,
-        /// Calls among them with the fields of an earlier call.
-        repeated: u64,
-    },
     /// How time grows with the size.
     Growth {
         /// The sizes measured, elements.
@@ -106,36 +97,10 @@ pub enum Evidence {
         /// Source of the expectation.
         expected_from: ExpectedFrom,
     },
-    /// Memory that a call uses, compared with what is available.
-    Capacity {
-        /// Used, bytes.
-        held_bytes: u64,
-        /// Available to the process or on the device, bytes.
-        of_bytes: u64,
-    },
-    /// How often calls found the device memory that they needed in the pool of freed memory.
-    Reuse(DeviceMemory),
     /// Every GPU of the machine is a software GPU.
     OnlySoftwareGpus,
     /// The file does not say whether its samples are calls of a program.
     UnmarkedCalls,
-}
-
-/// The energy of a call on another device that needs less.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LessEnergy {
-    /// The other device.
-    pub device: String,
-    /// A call's energy there, idle power included, J.
-    pub joules: f64,
-    /// A call's energy here, J.
-    pub joules_here: f64,
-    /// Relative saving, a fraction.
-    pub less: f64,
-    /// 95 % interval of the saving, over runs.
-    pub interval: Option<[f64; 2]>,
-    /// Devices that only one of the two uses, and whose idle power is added to the other.
-    pub waiting: Vec<String>,
 }
 
 /// The quantity that a rule of thumb checks.
@@ -252,18 +217,6 @@ impl fmt::Display for Evidence {
                 }
                 f.write_str(if *clear { "" } else { ", not clearly" })
             }
-            Self::LessEnergy(energy) => {
-                let [there, here] = [energy.joules, energy.joules_here].map(unit::joules);
-                let less = unit::percent(energy.less);
-                write!(f, "a call takes {there} there and {here} here, {less} less")?;
-                if let Some([lower, upper]) = energy.interval.map(|ends| ends.map(unit::percent)) {
-                    write!(f, " ({lower} to {upper}, 95 % over runs)")?;
-                }
-                match &energy.waiting[..] {
-                    [] => Ok(()),
-                    waiting => write!(f, ", with {} waiting", waiting.join(" and ")),
-                }
-            }
             Self::Unsized { device } => write!(
                 f,
                 "recorded on {device} too, without sizes: the calls may differ in size"
@@ -325,10 +278,6 @@ impl fmt::Display for Evidence {
                 sequence.length,
                 sequence.shown_by
             ),
-            Self::Repeats { calls, repeated } => write!(
-                f,
-                "{repeated} of {calls} calls on the timeline have the same fields as an earlier one"
-            ),
             Self::Growth {
                 sizes,
                 exponent,
@@ -347,19 +296,6 @@ impl fmt::Display for Evidence {
                     ExpectedFrom::Linear => f.write_str("linear is size^1"),
                 }
             }
-            Self::Capacity {
-                held_bytes,
-                of_bytes,
-            } => write!(
-                f,
-                "a call holds {} of {}",
-                unit::bytes(*held_bytes),
-                unit::bytes(*of_bytes)
-            ),
-            Self::Reuse(DeviceMemory { calls, hits, .. }) => write!(
-                f,
-                "{hits} of {calls} calls reused memory that was freed before"
-            ),
             Self::OnlySoftwareGpus => f.write_str("every GPU here computes on the CPU"),
             Self::UnmarkedCalls => {
                 f.write_str("the samples are calls of a program, not iterations of a benchmark")

@@ -42,24 +42,18 @@ mod calls;
 mod case;
 mod elsewhere;
 mod evidence;
-mod proposal;
 mod rank;
-mod roofline;
 mod rules;
-mod suggestion;
-mod thresholds;
 mod words;
 
 pub use calls::CallsOf;
-pub use case::LookedAt;
-pub use evidence::{Evidence, ExpectedFrom, LessEnergy, Quantity, Sequence, ShownBy};
+pub use case::{AdviceThresholds, LookedAt};
+pub use evidence::{Evidence, ExpectedFrom, Quantity, Sequence, ShownBy};
+pub use rank::{OptimizationSuggestion, Overlap, Priority};
 pub use rules::{Rule, SuggestionType};
-pub use suggestion::{OptimizationSuggestion, Overlap, Priority};
-pub use thresholds::AdviceThresholds;
 pub use words::items;
 
-use case::Case;
-use proposal::Verdict;
+use case::{Case, Verdict};
 use rank::Proposal;
 
 /// The advice of all rules about a profile.

@@ -5,8 +5,7 @@
 //! operation's *own* time: its time minus that of the operations inside it. Own times add up to the
 //! total, so a parent and its child never promise the same time.
 //!
-//! **Overlap.** The list is built greedily: the next suggestion is the one that saves the most of
-//! the remaining time. A second suggestion on an operation therefore applies to what the first
+//! **Overlap.** Of two suggestions on an operation the one that saves less applies to what the other
 //! leaves, (1 − a)(1 − b) of it, and is ranked by that. Two alternatives that save the same time
 //! (another device, or better use of this one; two ways to close the same gap to the roofline)
 //! count once. The sum is at most the total time.
@@ -15,15 +14,15 @@
 //! Suggestions without an estimate come last among those of their priority, ordered by the time of
 //! their operation.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::HashMap;
+use std::fmt;
 
 use breakeven_profile::unit;
+use serde::{Deserialize, Serialize};
 
-use super::case::{Case, Subject};
-use super::proposal::{Advised, Gain, Saving};
-use super::rules::Rule;
-use super::suggestion::{OptimizationSuggestion, Overlap, Priority};
+use super::case::{Advised, Case, Gain, Saving, Subject};
+use super::evidence::Evidence;
+use super::rules::{Rule, SuggestionType};
 
 /// A suggestion before ranking.
 pub(super) struct Proposal {
@@ -41,35 +40,29 @@ pub(super) fn ranked(
     // Subjects are in the order of their keys.
     proposals.sort_by_key(|proposal| (proposal.subject, proposal.rule));
     let mut left = Left::of(case);
-    // By the time that each would save of the remaining time; of equals the first.
-    let mut waiting = BinaryHeap::new();
-    let mut without = Vec::new();
+    let (mut with, mut without) = (Vec::new(), Vec::new());
     for (index, proposal) in proposals.iter().enumerate() {
         match &proposal.advised.gain.savings {
-            Ok(savings) => {
-                let saved_ns = left.gain(proposal.rule, savings);
-                waiting.push((ordered(saved_ns), Reverse(index)));
-            }
+            Ok(savings) => with.push((left.gain(proposal.rule, savings), index, savings)),
             Err(_) => without.push(index),
         }
     }
+    // Of equals the first.
+    with.sort_by(|(one, ..), (other, ..)| other.total_cmp(one));
     let mut suggestions = Vec::new();
     let mut potential_ns = 0.0;
-    while let Some((before, Reverse(index))) = waiting.pop() {
+    for (_, index, savings) in with {
         let proposal = &proposals[index];
-        let savings = proposal.advised.gain.savings.as_deref().unwrap_or(&[]);
-        // Suggestions taken since can only have made it smaller.
+        // Of the time that earlier ones leave.
         let saved_ns = left.gain(proposal.rule, savings);
-        if ordered(saved_ns) < before {
-            waiting.push((ordered(saved_ns), Reverse(index)));
-            continue;
-        }
         let rank = suggestions.len() + 1;
         let overlap = left.overlap(proposal);
         left.take(proposal.rule, savings, rank);
         potential_ns += saved_ns;
         suggestions.push(suggestion(case, proposal, rank, Some(saved_ns), overlap));
     }
+    let combined = |each: &OptimizationSuggestion| each.combined_saved_ms.unwrap_or(0.0);
+    suggestions.sort_by(|one, other| combined(other).total_cmp(&combined(one)));
     let own_ns = |index: &usize| case.subjects[proposals[*index].subject].own_ns;
     without.sort_by(|a, b| own_ns(b).total_cmp(&own_ns(a)).then(a.cmp(b)));
     for index in without {
@@ -97,12 +90,6 @@ fn by_priority(suggestions: &mut [OptimizationSuggestion]) {
             *rank = places[rank];
         }
     }
-}
-
-/// A saving in ns as an integer that sorts equally: the bits of non-negative floats are in the
-/// order of the floats.
-fn ordered(saved_ns: f64) -> u64 {
-    saved_ns.abs().to_bits()
 }
 
 /// The remaining own time of each operation, and the suggestions that reduced it.
@@ -257,4 +244,87 @@ fn improvement(
     let (saved, whole) = (unit::time(saved_ns), unit::time(case.whole_ns));
     let share = unit::percent(saved_ns / case.whole_ns);
     format!("saves {saved} of {whole} ({share}){range}{call}")
+}
+
+// A suggestion: what to change, why, and the estimated gain.
+
+/// One piece of advice. Times whose name ends in `_ms` are milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[must_use]
+pub struct OptimizationSuggestion {
+    /// Its rank in the complete list, from 1.
+    pub rank: usize,
+    /// The operation's name.
+    pub operation: String,
+    /// The device that the operation ran on.
+    pub device: String,
+    /// True if that device is a software GPU, a program on the CPU.
+    pub software_gpu: bool,
+    /// Elements in one call's input.
+    pub size: Option<u64>,
+    /// What kind of change it is.
+    #[serde(rename = "type")]
+    pub kind: SuggestionType,
+    /// How much of the total time it saves, in four steps.
+    pub priority: Priority,
+    /// The rule that it comes from.
+    pub rule: Rule,
+    /// The device to move to, if the rule names one.
+    pub target_device: Option<String>,
+    /// The problem, and the evidence for it.
+    pub description: String,
+    /// The estimated gain, or why there is no estimate.
+    pub expected_improvement: String,
+    /// What to do.
+    pub implementation_hint: String,
+    /// Current mean time of a call.
+    pub current_time_ms: f64,
+    /// Estimated mean time of a call.
+    pub estimated_time_ms: Option<f64>,
+    /// `current_time_ms / estimated_time_ms`.
+    pub potential_speedup: Option<f64>,
+    /// Time saved over the complete profile if only this is done.
+    pub saved_ms: Option<f64>,
+    /// `saved_ms` as a fraction of the profile's total time.
+    pub saved_share: Option<f64>,
+    /// Time that it saves in addition to the suggestions ranked before it.
+    pub combined_saved_ms: Option<f64>,
+    /// Smallest and largest time that it may save, if the estimate has a range
+    /// or only a range is known.
+    pub range_ms: Option<[f64; 2]>,
+    /// Its relation to an earlier suggestion about the same operation.
+    pub overlap: Option<Overlap>,
+    /// Its evidence, the strongest first.
+    pub evidence: Vec<Evidence>,
+}
+
+/// The relation of a suggestion to one ranked before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Overlap {
+    /// It applies only to the time that the suggestion of that rank leaves.
+    After(usize),
+    /// An alternative that saves the same time: no further gain once that one is done.
+    InsteadOf(usize),
+}
+
+/// How much of the profile's total time a suggestion saves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Priority {
+    /// A quarter or more.
+    Critical,
+    /// A tenth or more.
+    High,
+    /// A fiftieth or more. Also the highest priority without an estimate, for an
+    /// operation that takes a tenth of the time.
+    Medium,
+    /// Less.
+    Low,
+}
+
+impl fmt::Display for Priority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
 }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use breakeven_profile::profile::{Device, OperationKey};
 use breakeven_profile::unit;
 
+use super::rank::{OptimizationSuggestion, Overlap, Priority};
 use super::rules::Rule;
-use super::suggestion::{OptimizationSuggestion, Overlap, Priority};
 use super::{Advice, CallsOf, LookedAt, Overruled};
 use crate::page::{Item, Page, Text, Tone};
 

@@ -4,8 +4,7 @@
 use breakeven_profile::profile::Profile;
 use breakeven_profile::stats::quantile_of_sorted;
 use breakeven_stats::{
-    LogRatio, LogRatioMethod, Pair as Sides, StatsError, benjamini_hochberg, log_ratio_tests,
-    typical,
+    LogRatio, LogRatioMethod, Pair as Sides, benjamini_hochberg, log_ratio_tests, typical,
 };
 
 use super::comparison::{
@@ -21,27 +20,9 @@ use crate::metric::Metric;
 /// Runs that are requested if there are fewer.
 const RUNS_TO_MAKE: u64 = 5;
 
-/// What an operation is judged by.
-enum Plan {
-    /// Not judged.
-    Not(NotTested),
-    /// The threshold alone.
-    Alone(Method),
-    /// A test.
-    Test(LogRatio),
-}
-
-/// The judged values of one operation, one per run, of the sides that have them.
-struct Values {
-    baseline: Option<Vec<f64>>,
-    current: Option<Vec<f64>>,
-}
-
-impl Values {
-    fn both(&self) -> Option<(&[f64], &[f64])> {
-        Some((self.baseline.as_deref()?, self.current.as_deref()?))
-    }
-}
+/// The judged values of one operation, one per run: the baseline's and the current side's, if the
+/// side has them.
+type Values = [Option<Vec<f64>>; 2];
 
 /// Judges the pairs: one row per pair, in their order, and their common shift.
 ///
@@ -101,54 +82,71 @@ fn stated(metric: &Metric, pairs: &[Pair<'_>]) -> Metric {
     Metric::Counter(name.clone(), counter.cloned().unwrap_or_default())
 }
 
-/// How one metric changed in each pair; the current side's values are divided by `scale`.
+/// How one metric changed in each pair; the current side's values are divided by `scale`. The tests
+/// are made together.
 fn changes(pairs: &[Pair<'_>], metric: &Metric, options: &Options, scale: f64) -> Vec<Change> {
     let values: Vec<Values> = pairs
         .iter()
         .map(|pair| values(pair, metric, scale))
         .collect();
-    let plans = plans(pairs, &values, metric, options);
-    let mut adjusted = adjusted(&plans).into_iter();
-    let each = pairs.iter().zip(&values).zip(&plans);
-    each.map(|((pair, values), plan)| {
+    let history = History::of(&options.history, metric);
+    let bounds = |change: &Change| Bounds {
+        threshold: change.threshold,
+        alpha: options.alpha,
+        worse: metric.worse(),
+    };
+    let (mut changes, mut places, mut over_runs) = (Vec::new(), Vec::new(), Vec::new());
+    for (pair, values) in pairs.iter().zip(&values) {
         let mut change = Change::untested(metric.clone(), pair.threshold(options));
-        let runs = |values: &Option<Vec<f64>>| values.as_ref().map_or(0, Vec::len);
-        let (before, after) = (runs(&values.baseline), runs(&values.current));
-        change.baseline_value = values.baseline.as_deref().map(typical);
-        change.current_value = values.current.as_deref().map(typical);
+        [change.baseline_value, change.current_value] =
+            values.each_ref().map(|side| side.as_deref().map(typical));
         change.ratio = change.ratio_of_values();
         // The test uses scaled values; the output shows what was measured.
         change.current_value = change.current_value.map(|value| value * scale);
-        let bounds = Bounds {
-            threshold: change.threshold,
-            alpha: options.alpha,
-            worse: metric.worse(),
-        };
-        match plan {
-            Plan::Not(why) => {
-                change.method = Method::NotTested(*why);
+        match judged(pair, values, metric, options, &history) {
+            Err(why) => {
+                change.method = Method::NotTested(why);
                 change.change_type = match (&pair.baseline, &pair.current) {
                     (Some(_), None) => ChangeType::Removed,
                     (None, Some(_)) => ChangeType::New,
                     _ => ChangeType::Inconclusive,
                 };
-                change.runs_needed = (*why == NotTested::FewRuns).then_some(RUNS_TO_MAKE);
+                change.runs_needed = (why == NotTested::FewRuns).then_some(RUNS_TO_MAKE);
             }
-            Plan::Alone(method) => alone(&mut change, *method, bounds),
-            Plan::Test(test) => {
-                let adjusted = adjusted
-                    .next()
-                    .expect("there are as many as tests, adjusted in their order");
-                let test = match *metric == Metric::TIME {
-                    true => within_clock(*test, pair),
-                    false => *test,
-                };
-                tested(&mut change, &test, adjusted, bounds, [before, after]);
+            Ok((Some(method), _)) => {
+                let bounds = bounds(&change);
+                alone(&mut change, method, bounds);
+            }
+            Ok((None, sides)) => {
+                // It stays so if the test has no answer. The values are checked: positive and
+                // finite, and so is the level.
+                change.method = Method::NotTested(NotTested::NoValue);
+                places.push(changes.len());
+                over_runs.push(sides);
             }
         }
-        change
-    })
-    .collect()
+        changes.push(change);
+    }
+    let tests = log_ratio_tests(&over_runs, 1.0 - options.alpha);
+    let places = places.into_iter().zip(&over_runs);
+    let tests = places
+        .zip(tests)
+        .filter_map(|(place, test)| Some((place, test.ok()?)));
+    let tests: Vec<((usize, &Sides<'_>), LogRatio)> = tests.collect();
+    let p_values: Vec<f64> = tests.iter().map(|(_, test)| test.p_value).collect();
+    let adjusted = benjamini_hochberg(&p_values).expect("p-values of tests are probabilities");
+    for (((place, sides), test), adjusted) in tests.into_iter().zip(adjusted) {
+        let test = match *metric == Metric::TIME {
+            true => within_clock(test, &pairs[place]),
+            false => test,
+        };
+        let (runs, bounds) = (
+            [sides.baseline.len(), sides.current.len()],
+            bounds(&changes[place]),
+        );
+        tested(&mut changes[place], &test, adjusted, bounds, runs);
+    }
+    changes
 }
 
 /// The values of a pair.
@@ -159,10 +157,7 @@ fn values(pair: &Pair<'_>, metric: &Metric, scale: f64) -> Values {
         let values: Vec<f64> = values?.into_iter().map(|value| value / scale).collect();
         (!values.is_empty()).then_some(values)
     };
-    Values {
-        baseline: of(&pair.baseline, 1.0),
-        current: of(&pair.current, scale),
-    }
+    [of(&pair.baseline, 1.0), of(&pair.current, scale)]
 }
 
 /// The first operation that is on both sides, and the sides on which it lacks the metric.
@@ -170,9 +165,9 @@ fn lacking(pairs: &[Pair<'_>], metric: &Metric) -> CompareError {
     let is_common = |pair: &&Pair<'_>| pair.baseline.is_some() && pair.current.is_some();
     let first = pairs.iter().find(is_common).or(pairs.first());
     let sides = first.map(|pair| {
-        let Values { baseline, current } = values(pair, metric, 1.0);
-        let sides = [(Side::Baseline, baseline), (Side::Current, current)];
-        let lacking = sides.into_iter().filter(|(_, values)| values.is_none());
+        let sides = [Side::Baseline, Side::Current].into_iter();
+        let lacking = sides.zip(values(pair, metric, 1.0));
+        let lacking = lacking.filter(|(_, values)| values.is_none());
         lacking.map(|(side, _)| side).collect()
     });
     CompareError::NothingToJudge {
@@ -182,55 +177,14 @@ fn lacking(pairs: &[Pair<'_>], metric: &Metric) -> CompareError {
     }
 }
 
-/// Decides what each pair is judged by; the tests are made together.
-fn plans(pairs: &[Pair<'_>], values: &[Values], metric: &Metric, options: &Options) -> Vec<Plan> {
-    let history = History::of(&options.history, metric);
-    let (mut places, mut over_runs) = (Vec::new(), Vec::new());
-    let mut plans: Vec<Plan> = pairs
-        .iter()
-        .zip(values)
-        .enumerate()
-        .map(|(index, (pair, values))| {
-            let (baseline, current) = match judged(pair, values, metric) {
-                Ok(values) => values,
-                Err(why) => return Plan::Not(why),
-            };
-            let fewest = baseline.len().min(current.len());
-            let is_few = fewest < FEWEST_RUNS;
-            let zero = baseline.contains(&0.0) || current.contains(&0.0);
-            if options.plain_threshold {
-                Plan::Alone(Method::PlainThreshold)
-            } else if fewest > 1 && metric.is_count() && same(baseline) && same(current) {
-                Plan::Alone(Method::SameInEveryRun)
-            } else if is_few && !history.knows(&pair.key) {
-                Plan::Not(NotTested::FewRuns)
-            } else if zero {
-                Plan::Not(NotTested::ZeroAmongValues)
-            } else {
-                // Placeholder: these are tested together below.
-                places.push(index);
-                over_runs.push(Sides {
-                    baseline,
-                    current,
-                    noise: history.noise(&pair.key),
-                });
-                Plan::Not(NotTested::NoValue)
-            }
-        })
-        .collect();
-    let tests = log_ratio_tests(&over_runs, 1.0 - options.alpha);
-    for (index, test) in places.into_iter().zip(tests) {
-        plans[index] = plan(test);
-    }
-    plans
-}
-
-/// The values to judge a pair by, or why it is not judged.
+/// The values to judge a pair by, and the method if it is no test; or why it is not judged.
 fn judged<'v>(
     pair: &Pair<'_>,
     values: &'v Values,
     metric: &Metric,
-) -> Result<(&'v [f64], &'v [f64]), NotTested> {
+    options: &Options,
+    history: &History,
+) -> Result<(Option<Method>, Sides<'v>), NotTested> {
     let (Some(baseline), Some(current)) = (&pair.baseline, &pair.current) else {
         return Err(NotTested::OneSide);
     };
@@ -241,10 +195,11 @@ fn judged<'v>(
         // If it is on one side only, the operation itself changed.
         return Err(NotTested::MostlyRecording);
     }
-    if values.baseline.is_none() && values.current.is_none() {
-        return Err(NotTested::NoValues);
-    }
-    let (baseline, current) = values.both().ok_or(NotTested::NoValue)?;
+    let (baseline, current) = match values {
+        [Some(baseline), Some(current)] => (&baseline[..], &current[..]),
+        [None, None] => return Err(NotTested::NoValues),
+        _ => return Err(NotTested::NoValue),
+    };
     if *metric == Metric::ENERGY && !pair.is_counted_alike() {
         return Err(NotTested::OtherCounters);
     }
@@ -253,23 +208,31 @@ fn judged<'v>(
     if !metric.is_count() && baseline.iter().chain(current).any(is_no_time) {
         return Err(NotTested::ZeroTime);
     }
-    Ok((baseline, current))
-}
-
-/// A test without an answer gives `None`. The values were checked before: they are positive and
-/// finite, and so is the level.
-fn plan(test: Result<LogRatio, StatsError>) -> Plan {
-    test.map_or(Plan::Not(NotTested::NoValue), Plan::Test)
-}
-
-/// The corrected p-values, in the order of the tests.
-fn adjusted(plans: &[Plan]) -> Vec<f64> {
-    let p_value = |plan: &Plan| match plan {
-        Plan::Test(test) => Some(test.p_value),
-        Plan::Not(_) | Plan::Alone(_) => None,
+    let fewest = baseline.len().min(current.len());
+    let method = if options.plain_threshold {
+        Some(Method::PlainThreshold)
+    } else if fewest > 1 && metric.is_count() && same(baseline) && same(current) {
+        Some(Method::SameInEveryRun)
+    } else if fewest < FEWEST_RUNS && !history.knows(&pair.key) {
+        return Err(NotTested::FewRuns);
+    } else if baseline.contains(&0.0) || current.contains(&0.0) {
+        return Err(NotTested::ZeroAmongValues);
+    } else {
+        None
     };
-    let p_values: Vec<f64> = plans.iter().filter_map(p_value).collect();
-    benjamini_hochberg(&p_values).expect("p-values of tests are probabilities")
+    let noise = if method.is_none() {
+        history.noise(&pair.key)
+    } else {
+        None
+    };
+    Ok((
+        method,
+        Sides {
+            baseline,
+            current,
+            noise,
+        },
+    ))
 }
 
 fn alone(change: &mut Change, method: Method, bounds: Bounds) {

@@ -40,7 +40,7 @@ pub use options::{CompareError, FEWEST_RUNS, Options, Side, Threshold};
 pub(crate) use page::runs_text;
 use sides::pairs;
 pub use verdict::{PlannedRuns, planned_runs};
-pub use warnings::Warning;
+pub use warnings::{Doubt, Load, Measuring, Other, Warning};
 
 pub use crate::metric::{Known, METRICS, Metric};
 

@@ -42,7 +42,7 @@ pub const FEWEST_RUNS: usize = 4;
 /// assert!(Threshold::fraction(5.0).is_err() && Threshold::percent(0.05).is_err());
 /// # Ok::<(), breakeven_judge::CompareError>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize)]
 #[must_use]
 pub struct Threshold(f64);
 

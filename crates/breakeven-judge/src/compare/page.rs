@@ -9,7 +9,7 @@ use super::comparison::{
     Change, ChangeType, ComparisonSummary, Method, NotTested, OperationComparison,
     ProfilerComparison,
 };
-use super::warnings::Warning;
+use super::warnings::{Measuring, Warning};
 use crate::budget::{Held, Standing};
 use crate::page::{Column, Page, Row, Table, Text, Tone, WIDTH};
 
@@ -20,7 +20,7 @@ impl ProfilerComparison {
         if let Some(shift) = self.shift_text() {
             page.say(Text::new(shift, Tone::Warning));
         }
-        let is_first = |warning: &&Warning| matches!(warning, Warning::NotInTurns { .. });
+        let is_first = |warning: &&Warning| matches!(warning, Warning::Measuring { kind, .. } if *kind == Measuring::NotInTurns);
         for warning in self.warnings.iter().filter(is_first) {
             page.say(Text::new(warning.to_string(), Tone::Warning));
         }

@@ -1,9 +1,8 @@
 //! What weakens the verdicts: few runs, other machines, load, copies. Data, with its text.
 
 use std::collections::HashSet;
-use std::fmt;
 
-use breakeven_profile::profile::{Clock, Device, Difference, OperationKey, Part, Profile};
+use breakeven_profile::profile::{Clock, Device, Difference, Part, Profile};
 use breakeven_profile::unit;
 use serde::Serialize;
 
@@ -19,7 +18,7 @@ pub(super) const ENOUGH_SAMPLES: usize = 5;
 /// Fewest operations for a common shift.
 pub(super) const FEWEST_TOGETHER: usize = 5;
 
-/// Operations that a warning names before it only counts.
+/// Operations or reasons that a warning names before it only counts.
 const MOST_NAMED: usize = 3;
 
 /// Everything that weakens the verdicts on these pairs.
@@ -38,241 +37,242 @@ pub(super) fn of(
 /// A property of the input that the verdicts do not show. Operations are named as in "conv2d on
 /// cpu, size 65536".
 #[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(untagged)]
 #[non_exhaustive]
 pub enum Warning {
-    /// A side has fewer runs than a verdict needs.
-    #[error(
-        "too few runs to estimate the noise: {} on the {} of {}; make 5 runs, or give earlier \
-         profiles as the history",
-        match *.runs { 1 => "one run".to_owned(), runs => format!("{runs} runs") },
-        both(.sides),
-        Named(.operations)
-    )]
-    FewRuns {
-        /// The sides with too few runs.
+    /// Operations whose values are to be doubted.
+    #[error("{}", of_doubt(*.kind, .sides, *.least, .operations))]
+    Operations {
+        /// Why.
+        kind: Doubt,
+        /// The sides that it is about.
         sides: Vec<Side>,
-        /// The smallest number of runs.
-        runs: usize,
+        /// The smallest number of runs or samples; 0 if the doubt is about neither.
+        least: usize,
         /// The operations.
         operations: Vec<String>,
     },
-    /// A run with fewer than five samples.
-    #[error(
-        "too few samples: {samples} in a run on the {side} of {}; measure {ENOUGH_SAMPLES} or more",
-        Named(.operations)
-    )]
-    FewSamples {
-        /// The side.
-        side: Side,
-        /// The smallest number of samples in a run.
-        samples: usize,
-        /// The operations.
-        operations: Vec<String>,
-    },
-    /// Times of less than twenty readings or steps of the clock.
-    #[error(
-        "near the clock's resolution on the {side}: {}; measure more work in a call",
-        Named(.operations)
-    )]
-    NearClock {
-        /// The side.
-        side: Side,
-        /// The operations.
-        operations: Vec<String>,
-    },
-    /// Operations that are mostly the recorder's overhead on a side; if they are on both, they are
-    /// excluded from the verdicts.
-    #[error("mostly the recorder's overhead: {}; record the caller instead", Named(.operations))]
-    MostlyRecording {
-        /// The operations.
-        operations: Vec<String>,
-    },
-    /// Operations that failed, or have no samples.
-    #[error(
-        "failed, or without samples, on the {}: {}",
-        both(.sides),
-        Named(.operations)
-    )]
-    Failed {
-        /// The sides on which they failed.
-        sides: Vec<Side>,
-        /// The operations.
-        operations: Vec<String>,
-    },
-    /// Runs of a side with bit-identical samples.
-    #[error(
-        "runs have the same samples on the {} of {}: copies of one measurement, which counts \
-         once; remove results of benchmarks that no longer run, and measure each run anew",
-        both(.sides),
-        Named(.operations)
-    )]
-    Copies {
-        /// The sides with copies.
-        sides: Vec<Side>,
-        /// The operations.
-        operations: Vec<String>,
-    },
-    /// The same name, device and size, but not the same work.
-    #[error("{operation} is not the same work ({what}: {baseline} in the baseline, {current} now)")]
-    OtherWork {
-        /// The operation.
-        operation: String,
-        /// The property that differs: `workload`, `items`, `bytes`, `flops`, `counter`.
-        what: &'static str,
+    /// The sides differ in more than the program.
+    #[error("{}", of_other(*.kind, .what, .baseline, .current))]
+    Other {
+        /// What differs.
+        kind: Other,
+        /// The property, in words.
+        what: String,
         /// Its value in the baseline.
         baseline: String,
         /// Its value on the current side.
         current: String,
     },
-    /// The history does not cover the noise of these operations.
-    #[error("the history does not cover the noise of {}", Named(.operations))]
-    NoHistory {
-        /// The operations.
-        operations: Vec<String>,
+    /// How a side was measured.
+    #[error("{}", of_side(*.kind, *.side, .what))]
+    Measuring {
+        /// What is wrong with it.
+        kind: Measuring,
+        /// The side.
+        side: Side,
+        /// For [`Measuring::Mixed`], what differs among its profiles.
+        what: String,
     },
-    /// All runs of one side were made before those of the other.
-    #[error(
-        "the sides were not measured in turns: all runs on the {} came after those on the \
-         {earlier}, \
-         so a change of the machine in between looks like a change of the program",
-        .earlier.other()
-    )]
-    NotInTurns {
-        /// The side that was measured first.
-        earlier: Side,
+    /// A device was in another state on one side.
+    #[error("{}", of_state(*.kind, *.side, .device, [*.value, *.other_value], .reasons))]
+    Load {
+        /// Which state.
+        kind: Load,
+        /// The side whose times are longer for it.
+        side: Side,
+        /// The device.
+        device: String,
+        /// The figure on that side, in the kind's unit.
+        value: f64,
+        /// The figure on the other side.
+        other_value: f64,
+        /// Reasons of throttling, the most frequent first.
+        reasons: Vec<String>,
     },
     /// Changes relative to a common shift were requested, but there is none.
     #[error(
-        "the changes are not relative: {operations} tested operation(s) have no common shift, which needs at least {FEWEST_TOGETHER} that move together"
+        "the changes are not relative: {operations} tested operation(s) have no common shift, \
+         which needs at least {FEWEST_TOGETHER} that move together"
     )]
     NotRelative {
         /// Operations that were tested.
         operations: usize,
     },
-    /// The clock differs: its source, or its steps by more than a factor of two.
-    #[error("another clock: {baseline} in the baseline, {current} now")]
-    Clock {
-        /// The baseline's.
-        baseline: String,
-        /// The current side's.
-        current: String,
-    },
-    /// The machine differs: processor, cores, system, or a GPU that operations ran on, or its
-    /// driver.
-    #[error(
-        "another machine ({what}: {baseline} in the baseline, {current} now); differences may be \
-         the \
-         machine's"
-    )]
-    OtherMachine {
-        /// The property, in words.
-        what: String,
-        /// The baseline's.
-        baseline: String,
-        /// The current side's.
-        current: String,
-    },
-    /// The build profile differs. Different revisions are normal.
-    #[error(
-        "another build profile: {baseline} in the baseline, {current} now; build both sides alike"
-    )]
-    OtherBuild {
-        /// The baseline's.
-        baseline: String,
-        /// The current side's.
-        current: String,
-    },
-    /// The profiles of one side come from different machines or builds.
-    #[error(
-        "the profiles of the {side} differ in {what}: their runs are not of one machine and build"
-    )]
-    Mixed {
-        /// The side.
-        side: Side,
-        /// What differs among them, in words.
-        what: String,
-    },
-    /// Other programs used more of the cores on one side.
-    #[error(
-        "other programs used {} of the cores while the {side} was measured, and {} while the {} \
-         was: differences may be theirs; measure again while nothing else runs",
-        unit::percent(*.others), unit::percent(*.others_there), .side.other()
-    )]
-    Busy {
-        /// The side on which they used more.
-        side: Side,
-        /// Their fraction of the cores' time there.
-        others: f64,
-        /// Their fraction on the other side.
-        others_there: f64,
-    },
-    /// A device was hot on one side and cooler on the other.
-    #[error(
-        "{device} had {celsius:.0} °C on average while the {side} was measured, and \
-         {celsius_there:.0} °C while the {} was: heat lowers clocks; let it cool, or warm both \
-         sides up alike", .side.other()
-    )]
-    Hot {
-        /// The side on which it was hot.
-        side: Side,
-        /// The device.
-        device: String,
-        /// Its mean temperature there, °C.
-        celsius: f64,
-        /// Its mean temperature on the other side, °C.
-        celsius_there: f64,
-    },
-    /// A device's clocks were throttled more often on one side than on the other.
-    #[error(
-        "the clocks of {device} were throttled in {} of the readings on the {side}{}, and in {} on \
-         the {}: differences may be theirs",
-        unit::percent(*.limited), Reasons(.reasons), unit::percent(*.limited_there), .side.other()
-    )]
-    ClocksLimited {
-        /// The side with more throttling.
-        side: Side,
-        /// The device.
-        device: String,
-        /// Fraction of the readings on that side.
-        limited: f64,
-        /// Fraction of the readings on the other side.
-        limited_there: f64,
-        /// The reasons, the most frequent first.
-        reasons: Vec<String>,
-    },
-    /// A device ran at a lower clock on one side, while in use.
-    #[error(
-        "{device} ran at {} while the {side} was measured, and at {} while the {} was: \
-         differences may be the clock's; set the same governor and limits",
-        gigahertz(*.hz), gigahertz(*.hz_there), .side.other()
-    )]
-    LowerClock {
-        /// The side on which the clock was lower.
-        side: Side,
-        /// The device.
-        device: String,
-        /// Its mean clock there while in use, Hz.
-        hz: f64,
-        /// Its mean clock on the other side, Hz.
-        hz_there: f64,
-    },
-    /// Measuring was cut short.
-    #[error("measuring the {side} was interrupted: some of the requested measurements are missing")]
-    Interrupted {
-        /// The side.
-        side: Side,
-    },
 }
 
-fn both(sides: &[Side]) -> String {
-    let names: Vec<String> = sides.iter().map(Side::to_string).collect();
-    names.join(" and the ")
+/// Why an operation's values are to be doubted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Doubt {
+    /// The history does not cover its noise.
+    NoHistory,
+    /// A side has fewer runs than a verdict needs.
+    FewRuns,
+    /// A run has fewer than five samples.
+    FewSamples,
+    /// Its times are less than twenty readings or steps of the clock.
+    NearClock,
+    /// It is mostly the recorder's overhead on a side; if on both, it has no verdict.
+    MostlyRecording,
+    /// It failed, or has no samples.
+    Failed,
+    /// Runs of a side have bit-identical samples.
+    Copies,
 }
 
-fn gigahertz(hz: f64) -> String {
-    format!("{:.2} GHz", hz / 1e9)
+/// A difference between the sides that is not the program's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Other {
+    /// The same name, device and size, but another workload, number of items, bytes or flops, or
+    /// another counter.
+    OtherWork,
+    /// The clock: its source, or its steps by more than a factor of two.
+    Clock,
+    /// Processor, cores, system, or a GPU that operations ran on, or its driver.
+    OtherMachine,
+    /// The build profile. Different revisions are normal.
+    OtherBuild,
 }
+
+/// What is wrong with how a side was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Measuring {
+    /// All its runs were made before those of the other side.
+    NotInTurns,
+    /// Its profiles come from different machines or builds.
+    Mixed,
+    /// It was cut short.
+    Interrupted,
+}
+
+/// A device's state that makes times longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Load {
+    /// Other programs used more of the cores: fraction of the cores' time.
+    Busy,
+    /// It was hot: mean temperature, °C.
+    Hot,
+    /// Its clocks were throttled more often: fraction of the readings.
+    ClocksLimited,
+    /// It ran at a lower clock while in use: mean clock, Hz.
+    LowerClock,
+}
+
+fn of_doubt(kind: Doubt, sides: &[Side], least: usize, operations: &[String]) -> String {
+    let sides: Vec<String> = sides.iter().map(Side::to_string).collect();
+    let (on, of) = (sides.join(" and the "), named(operations, "; "));
+    let runs = match least {
+        1 => "one run".to_owned(),
+        runs => format!("{runs} runs"),
+    };
+    match kind {
+        Doubt::NoHistory => format!("the history does not cover the noise of {of}"),
+        Doubt::FewRuns => format!(
+            "too few runs to estimate the noise: {runs} on the {on} of {of}; make 5 runs, or give \
+             earlier profiles as the history"
+        ),
+        Doubt::FewSamples => format!(
+            "too few samples: {least} in a run on the {on} of {of}; measure {ENOUGH_SAMPLES} or \
+             more"
+        ),
+        Doubt::NearClock => {
+            format!("near the clock's resolution on the {on}: {of}; measure more work in a call")
+        }
+        Doubt::MostlyRecording => {
+            format!("mostly the recorder's overhead: {of}; record the caller instead")
+        }
+        Doubt::Failed => format!("failed, or without samples, on the {on}: {of}"),
+        Doubt::Copies => format!(
+            "runs have the same samples on the {on} of {of}: copies of one measurement, which \
+             counts once; remove results of benchmarks that no longer run, and measure each run \
+             anew"
+        ),
+    }
+}
+
+fn of_other(kind: Other, what: &str, baseline: &str, current: &str) -> String {
+    let values = format!("{baseline} in the baseline, {current} now");
+    match kind {
+        Other::OtherWork => {
+            let (operation, what) = what.rsplit_once(": ").unwrap_or((what, ""));
+            format!("{operation} is not the same work ({what}: {values})")
+        }
+        Other::Clock => format!("another clock: {values}"),
+        Other::OtherMachine => {
+            format!("another machine ({what}: {values}); differences may be the machine's")
+        }
+        Other::OtherBuild => format!("another build profile: {values}; build both sides alike"),
+    }
+}
+
+fn of_side(kind: Measuring, side: Side, what: &str) -> String {
+    match kind {
+        Measuring::NotInTurns => format!(
+            "the sides were not measured in turns: all runs on the {} came after those on the \
+             {side}, so a change of the machine in between looks like a change of the program",
+            side.other()
+        ),
+        Measuring::Mixed => format!(
+            "the profiles of the {side} differ in {what}: their runs are not of one machine and \
+             build"
+        ),
+        Measuring::Interrupted => format!(
+            "measuring the {side} was interrupted: some of the requested measurements are missing"
+        ),
+    }
+}
+
+fn of_state(kind: Load, side: Side, device: &str, values: [f64; 2], reasons: &[String]) -> String {
+    let other = side.other();
+    let [share, there] = values.map(unit::percent);
+    match kind {
+        Load::Busy => format!(
+            "other programs used {share} of the cores while the {side} was measured, and {there} \
+             while the {other} was: differences may be theirs; measure again while nothing else \
+             runs"
+        ),
+        Load::Hot => format!(
+            "{device} had {:.0} °C on average while the {side} was measured, and {:.0} °C while \
+             the {other} was: heat lowers clocks; let it cool, or warm both sides up alike",
+            values[0], values[1]
+        ),
+        Load::ClocksLimited => {
+            let reasons = match reasons {
+                [] => String::new(),
+                all => format!(" ({})", all[..all.len().min(MOST_NAMED)].join(", ")),
+            };
+            format!(
+                "the clocks of {device} were throttled in {share} of the readings on the \
+                 {side}{reasons}, and in {there} on the {other}: differences may be theirs"
+            )
+        }
+        Load::LowerClock => format!(
+            "{device} ran at {:.2} GHz while the {side} was measured, and at {:.2} GHz while the \
+             {other} was: differences may be the clock's; set the same governor and limits",
+            values[0] / 1e9,
+            values[1] / 1e9
+        ),
+    }
+}
+
+/// The first few, and the number of the remaining ones.
+fn named(all: &[String], between: &str) -> String {
+    let shown = all[..all.len().min(MOST_NAMED)].join(between);
+    match all.len().saturating_sub(MOST_NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+const EACH_SIDE: [Side; 2] = [Side::Baseline, Side::Current];
 
 impl Side {
     /// The opposite side.
@@ -284,182 +284,81 @@ impl Side {
     }
 }
 
-/// Reasons in brackets; empty if there are none.
-struct Reasons<'a>(&'a [String]);
-
-impl fmt::Display for Reasons<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            [] => Ok(()),
-            reasons => write!(
-                f,
-                " ({})",
-                reasons[..reasons.len().min(MOST_NAMED)].join(", ")
-            ),
-        }
-    }
-}
-
-/// The first few operations, and the number of the remaining ones.
-struct Named<'a>(&'a [String]);
-
-impl fmt::Display for Named<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = self.0.len().min(MOST_NAMED);
-        f.write_str(&self.0[..shown].join("; "))?;
-        match self.0.len() - shown {
-            0 => Ok(()),
-            more => write!(f, " and {more} more"),
-        }
-    }
-}
-
 /// Times of fewer clock readings than this are mostly the clock's error.
 const READINGS: f64 = 20.0;
 
-/// Reasons to trust the verdicts less, for operations on both sides.
+/// An operation that is on both sides.
+struct Both<'a, 'p> {
+    pair: &'a Pair<'p>,
+    sides: [&'a Measured<'p>; 2],
+}
+
+/// Reasons to trust the verdicts less, for operations on both sides: one warning for the operations
+/// that are doubted on the same sides.
 fn of_operations(pairs: &[Pair<'_>], options: &Options) -> Vec<Warning> {
-    let both: Vec<Both<'_, '_>> = pairs
-        .iter()
-        .filter_map(|pair| {
-            Some(Both {
-                name: pair.name(),
-                key: &pair.key,
-                baseline: pair.baseline.as_ref()?,
-                current: pair.current.as_ref()?,
-            })
-        })
-        .collect();
-    let mut warnings = Vec::new();
-    let mut warn = |fits: &dyn Fn(&Both<'_, '_>) -> bool, of: &dyn Fn(Vec<String>) -> Warning| {
-        let found = both.iter().filter(|each| fits(each));
-        let operations: Vec<String> = found.map(|each| each.name.clone()).collect();
-        if !operations.is_empty() {
-            warnings.push(of(operations));
-        }
-    };
+    let both = pairs.iter().filter_map(|pair| {
+        let sides = [pair.baseline.as_ref()?, pair.current.as_ref()?];
+        Some(Both { pair, sides })
+    });
+    let both: Vec<Both<'_, '_>> = both.collect();
     let is_time = !options.metric.is_count();
     let history = History::of(&options.history, &options.metric);
-    let is_unknown =
-        |each: &Both<'_, '_>| !options.history.is_empty() && history.noise(each.key).is_none();
-    warn(&is_unknown, &|operations| Warning::NoHistory { operations });
-    let count = |each: &Both<'_, '_>, side| each.on(side).runs().count();
-    let is_few = |each: &Both<'_, '_>, side| (1..FEWEST_RUNS).contains(&count(each, side));
-    let is_unknown = |each: &Both<'_, '_>| !history.knows(each.key);
-    for sides in sides() {
-        let is_meant = |each: &Both<'_, '_>| {
-            let is_few = EACH_SIDE.map(|side| is_few(each, side));
-            is_unknown(each) && is_few == sides_of(&sides)
+    // The number that the doubt is about, if a side is to be doubted.
+    let least = |kind: Doubt, each: &Both<'_, '_>, side: &Measured<'_>| {
+        let runs = side.runs().count();
+        let is_few = (1..FEWEST_RUNS).contains(&runs);
+        let is_doubted = match kind {
+            Doubt::NoHistory => {
+                !options.history.is_empty() && history.noise(&each.pair.key).is_none()
+            }
+            Doubt::FewRuns => return (is_few && !history.knows(&each.pair.key)).then_some(runs),
+            Doubt::FewSamples => {
+                let samples = || side.runs().map(|(_, run)| run.samples_ns.len());
+                // A program has one time per run, which its runs' spread includes.
+                let is_program = samples().all(|samples| samples == 1) && !is_few;
+                let least = samples().min().filter(|_| !is_program);
+                return least.filter(|samples| *samples < ENOUGH_SAMPLES);
+            }
+            Doubt::NearClock => is_time && is_near_clock(side),
+            Doubt::MostlyRecording => {
+                is_time && each.sides.iter().any(|side| side.is_mostly_recording())
+            }
+            Doubt::Failed => side.failed(),
+            Doubt::Copies => side.is_copied,
         };
-        let found = both.iter().filter(|each| is_meant(each));
-        let fewest = found.flat_map(|each| sides.iter().map(move |side| count(each, *side)));
-        if let Some(runs) = fewest.min() {
-            warn(&is_meant, &|operations| Warning::FewRuns {
-                sides: sides.clone(),
-                runs,
-                operations,
-            });
-        }
-    }
-    for side in EACH_SIDE {
-        let fewest = |each: &Both<'_, '_>| {
-            let samples = || each.on(side).runs().map(|(_, run)| run.samples_ns.len());
-            // A program has one time per run, which its runs' spread includes.
-            let is_program = samples().all(|samples| samples == 1) && !is_few(each, side);
-            let fewest = samples().min().filter(|_| !is_program);
-            fewest.filter(|samples| *samples < ENOUGH_SAMPLES)
-        };
-        if let Some(samples) = both.iter().filter_map(fewest).min() {
-            warn(&|each| fewest(each).is_some(), &|operations| {
-                Warning::FewSamples {
-                    side,
-                    samples,
-                    operations,
-                }
-            });
-        }
-        warn(
-            &|each| is_time && is_near_clock(each.on(side)),
-            &|operations| Warning::NearClock { side, operations },
-        );
-    }
-    let is_recording = |each: &Both<'_, '_>| {
-        is_time && (each.baseline.is_mostly_recording() || each.current.is_mostly_recording())
+        is_doubted.then_some(0)
     };
-    warn(&is_recording, &|operations| Warning::MostlyRecording {
-        operations,
-    });
-    for sides in sides() {
-        let failed =
-            |each: &Both<'_, '_>| EACH_SIDE.map(|side| each.on(side).failed()) == sides_of(&sides);
-        warn(&failed, &|operations| Warning::Failed {
-            sides: sides.clone(),
-            operations,
-        });
-    }
-    for sides in sides() {
-        let is_copied =
-            |each: &Both<'_, '_>| EACH_SIDE.map(|side| each.on(side).is_copied) == sides_of(&sides);
-        warn(&is_copied, &|operations| Warning::Copies {
-            sides: sides.clone(),
-            operations,
-        });
+    let kinds = [
+        Doubt::NoHistory,
+        Doubt::FewRuns,
+        Doubt::FewSamples,
+        Doubt::NearClock,
+        Doubt::MostlyRecording,
+        Doubt::Failed,
+        Doubt::Copies,
+    ];
+    let mut warnings = Vec::new();
+    for kind in kinds {
+        for on in [[false, true], [true, false], [true, true]] {
+            let doubted = both.iter().filter_map(|each| {
+                let found = each.sides.map(|side| least(kind, each, side));
+                let is_here = found.map(|least| least.is_some()) == on;
+                Some((each.pair.name(), found.into_iter().flatten().min()?)).filter(|_| is_here)
+            });
+            let (operations, counts): (Vec<String>, Vec<usize>) = doubted.unzip();
+            let sides = EACH_SIDE.into_iter().zip(on).filter(|(_, is_on)| *is_on);
+            let sides = sides.map(|(side, _)| side).collect();
+            warnings.extend(counts.into_iter().min().map(|least| Warning::Operations {
+                kind,
+                sides,
+                least,
+                operations,
+            }));
+        }
     }
     warnings.extend(both.iter().filter_map(other_work));
     warnings.extend(both.iter().find_map(other_processors));
     warnings
-}
-
-/// Whether all profiles of one side are older than those of the other. A single profile may combine
-/// runs taken in turns.
-fn not_in_turns(baseline: &[Profile], current: &[Profile]) -> Option<Warning> {
-    let created = |side: &[Profile]| -> Option<[String; 2]> {
-        let all = side.iter().map(|profile| profile.created.clone());
-        let all = all.collect::<Option<Vec<String>>>()?;
-        // RFC 3339 in UTC sorts as text.
-        let ends = [all.iter().min()?.clone(), all.iter().max()?.clone()];
-        (all.len() > 1).then_some(ends)
-    };
-    let ([first, last], [other_first, other_last]) = (created(baseline)?, created(current)?);
-    let earlier = match (last < other_first, other_last < first) {
-        (true, _) => Side::Baseline,
-        (_, true) => Side::Current,
-        _ => return None,
-    };
-    Some(Warning::NotInTurns { earlier })
-}
-
-const EACH_SIDE: [Side; 2] = [Side::Baseline, Side::Current];
-
-/// The sides that something is true of: one, the other, or both.
-fn sides() -> [Vec<Side>; 3] {
-    [
-        vec![Side::Current],
-        vec![Side::Baseline],
-        EACH_SIDE.to_vec(),
-    ]
-}
-
-/// Whether each side is affected.
-fn sides_of(sides: &[Side]) -> [bool; 2] {
-    EACH_SIDE.map(|side| sides.contains(&side))
-}
-
-/// An operation that is on both sides.
-struct Both<'a, 'p> {
-    name: String,
-    key: &'a OperationKey,
-    baseline: &'a Measured<'p>,
-    current: &'a Measured<'p>,
-}
-
-impl<'a, 'p> Both<'a, 'p> {
-    fn on(&self, side: Side) -> &'a Measured<'p> {
-        match side {
-            Side::Baseline => self.baseline,
-            Side::Current => self.current,
-        }
-    }
 }
 
 /// True if a median is only a few readings or steps of its clock.
@@ -479,9 +378,10 @@ fn is_near_clock(measured: &Measured<'_>) -> bool {
 
 /// How many processors Go used, if the sides differ.
 fn other_processors(each: &Both<'_, '_>) -> Option<Warning> {
-    let baseline = processors(each.baseline)?;
-    let current = processors(each.current)?;
-    (baseline != current).then(|| Warning::OtherMachine {
+    let [baseline, current] = each.sides.map(processors);
+    let (baseline, current) = baseline.zip(current)?;
+    (baseline != current).then(|| Warning::Other {
+        kind: Other::OtherMachine,
         what: "GOMAXPROCS".to_owned(),
         baseline: baseline.to_string(),
         current: current.to_string(),
@@ -490,14 +390,37 @@ fn other_processors(each: &Both<'_, '_>) -> Option<Warning> {
 
 /// Which property of a call differs between the sides.
 fn other_work(each: &Both<'_, '_>) -> Option<Warning> {
-    let (before, after) = (each.baseline.first(), each.current.first());
+    let [before, after] = each.sides.map(Measured::first);
     let (what, baseline, current) = before.other_work(after)?;
-    Some(Warning::OtherWork {
-        operation: each.name.clone(),
-        what,
+    Some(Warning::Other {
+        kind: Other::OtherWork,
+        what: format!("{}: {what}", each.pair.name()),
         baseline,
         current,
     })
+}
+
+/// Whether all profiles of one side are older than those of the other. A single profile may combine
+/// runs taken in turns.
+fn not_in_turns(baseline: &[Profile], current: &[Profile]) -> Option<Warning> {
+    let created = |side: &[Profile]| -> Option<[String; 2]> {
+        let all = side.iter().map(|profile| profile.created.clone());
+        let all = all.collect::<Option<Vec<String>>>()?;
+        // RFC 3339 in UTC sorts as text.
+        let ends = [all.iter().min()?.clone(), all.iter().max()?.clone()];
+        (all.len() > 1).then_some(ends)
+    };
+    let ([first, last], [other_first, other_last]) = (created(baseline)?, created(current)?);
+    let side = match (last < other_first, other_last < first) {
+        (true, _) => Side::Baseline,
+        (_, true) => Side::Current,
+        _ => return None,
+    };
+    Some(measuring(Measuring::NotInTurns, side, String::new()))
+}
+
+fn measuring(kind: Measuring, side: Side, what: String) -> Warning {
+    Warning::Measuring { kind, side, what }
 }
 
 /// Ratio of clock steps from which the clocks count as different; smaller differences come from
@@ -507,11 +430,12 @@ const OTHER_STEPS: f64 = 2.0;
 /// Differences between the sides, by their first profiles, and within each side.
 fn of_environments(baseline: &[Profile], current: &[Profile]) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    for (side, profiles) in [(Side::Baseline, baseline), (Side::Current, current)] {
+    for (side, profiles) in EACH_SIDE.into_iter().zip([baseline, current]) {
         if profiles.iter().any(|profile| profile.interrupted) {
-            warnings.push(Warning::Interrupted { side });
+            warnings.push(measuring(Measuring::Interrupted, side, String::new()));
         }
-        warnings.extend(mixed(side, profiles));
+        let mixed = mixed(profiles).into_iter();
+        warnings.extend(mixed.map(|what| measuring(Measuring::Mixed, side, what)));
     }
     let (Some(first), Some(second)) = (baseline.first(), current.first()) else {
         return warnings;
@@ -530,7 +454,9 @@ fn of_environments(baseline: &[Profile], current: &[Profile]) -> Vec<Warning> {
             let steps = unit::time(clock.resolution_ns);
             format!("{} in steps of {steps}", clock.source)
         };
-        warnings.push(Warning::Clock {
+        warnings.push(Warning::Other {
+            kind: Other::Clock,
+            what: "clock".to_owned(),
             baseline: text(before),
             current: text(after),
         });
@@ -539,39 +465,31 @@ fn of_environments(baseline: &[Profile], current: &[Profile]) -> Vec<Warning> {
 }
 
 /// Differences among the profiles of one side, each property once.
-fn mixed(side: Side, profiles: &[Profile]) -> Vec<Warning> {
+fn mixed(profiles: &[Profile]) -> Vec<String> {
+    let others = profiles.iter().skip(1);
+    let found = others.flat_map(|other| profiles[0].environment.differences(&other.environment));
     let mut parts: Vec<String> = Vec::new();
-    let Some((first, others)) = profiles.split_first() else {
-        return Vec::new();
-    };
-    for other in others {
-        for found in first.environment.differences(&other.environment) {
-            if !parts.contains(&found.what) {
-                parts.push(found.what);
-            }
+    for difference in found {
+        if !parts.contains(&difference.what) {
+            parts.push(difference.what);
         }
     }
-    let warning = |what| Warning::Mixed { side, what };
-    parts.into_iter().map(warning).collect()
+    parts
 }
 
 fn of_difference(difference: Difference, used: &HashSet<&str>) -> Option<Warning> {
-    let Difference {
-        part,
-        what,
-        first: baseline,
-        second: current,
-    } = difference;
-    Some(match &part {
+    let kind = match &difference.part {
         // A comparison of revisions is the normal case; the clock is checked below.
         Part::Revision | Part::Clock => return None,
         Part::Gpu(device) if !used.contains(device.as_str()) => return None,
-        Part::Build => Warning::OtherBuild { baseline, current },
-        _ => Warning::OtherMachine {
-            what,
-            baseline,
-            current,
-        },
+        Part::Build => Other::OtherBuild,
+        _ => Other::OtherMachine,
+    };
+    Some(Warning::Other {
+        kind,
+        what: difference.what,
+        baseline: difference.first,
+        current: difference.second,
     })
 }
 
@@ -606,79 +524,46 @@ fn of_load(baseline: &[Profile], current: &[Profile], used: &HashSet<&str>) -> V
     let (before, after) = (figures(baseline), figures(current));
     let mut warnings = Vec::new();
     for one in &before {
-        let Some(other) = after.iter().find(|other| other.device == one.device) else {
-            continue;
-        };
+        let other = after.iter().find(|other| other.device == one.device);
         let is_used = |id: &&str| id.split('+').any(|id| id == one.device);
         if one.device == Device::CPU || used.iter().any(is_used) {
-            of_device(one, other, &mut warnings);
+            let kinds = [Load::Busy, Load::Hot, Load::ClocksLimited, Load::LowerClock];
+            let found = kinds.map(|kind| of_device(kind, one, other?));
+            warnings.extend(found.into_iter().flatten());
         }
     }
     warnings
 }
 
-fn of_device(baseline: &LoadFigures, current: &LoadFigures, warnings: &mut Vec<Warning>) {
-    let device = || baseline.device.clone();
-    if let Some((side, others, others_there)) = more(baseline, current, |figures| {
-        figures.other_used.map(|level| level.mean)
-    }) && others - others_there >= OTHERS
-    {
-        warnings.push(Warning::Busy {
-            side,
-            others,
-            others_there,
-        });
-    }
-    if let Some((side, celsius, celsius_there)) = more(baseline, current, |figures| {
-        figures.temperature_celsius.map(|level| level.mean)
-    }) && celsius >= HOT
-        && celsius - celsius_there >= COOLER_BY
-    {
-        warnings.push(Warning::Hot {
-            side,
-            device: device(),
-            celsius,
-            celsius_there,
-        });
-    }
-    if let Some((side, limited, limited_there)) = more(baseline, current, |figures| figures.limited)
-        && limited - limited_there >= LIMITED
-    {
-        let reasons = match side {
-            Side::Baseline => &baseline.reasons,
-            Side::Current => &current.reasons,
-        };
-        warnings.push(Warning::ClocksLimited {
-            side,
-            device: device(),
-            limited,
-            limited_there,
-            reasons: reasons.iter().map(|(reason, _)| reason.clone()).collect(),
-        });
-    }
-    if let Some((side, high, low)) = more(baseline, current, |figures| figures.busy_clock_hz)
-        && low > 0.0
-        && high >= low * (1.0 + CLOCK)
-    {
-        warnings.push(Warning::LowerClock {
-            side: side.other(),
-            device: device(),
-            hz: low,
-            hz_there: high,
-        });
-    }
-}
-
-/// The side with the larger figure, its figure, and that of the other side; none if a side lacks
-/// it.
-fn more(
-    baseline: &LoadFigures,
-    current: &LoadFigures,
-    figure: fn(&LoadFigures) -> Option<f64>,
-) -> Option<(Side, f64, f64)> {
+/// The warning about the side with the larger figure; a lower clock is that of the other one.
+fn of_device(kind: Load, baseline: &LoadFigures, current: &LoadFigures) -> Option<Warning> {
+    let figure = |figures: &LoadFigures| match kind {
+        Load::Busy => figures.other_used.map(|level| level.mean),
+        Load::Hot => figures.temperature_celsius.map(|level| level.mean),
+        Load::ClocksLimited => figures.limited,
+        Load::LowerClock => figures.busy_clock_hz,
+    };
     let (before, after) = (figure(baseline)?, figure(current)?);
-    Some(match after >= before {
-        true => (Side::Current, after, before),
-        false => (Side::Baseline, before, after),
+    let (high, low) = (after.max(before), after.min(before));
+    let differs = match kind {
+        Load::Busy => high - low >= OTHERS,
+        Load::Hot => high >= HOT && high - low >= COOLER_BY,
+        Load::ClocksLimited => high - low >= LIMITED,
+        Load::LowerClock => low > 0.0 && high >= low * (1.0 + CLOCK),
+    };
+    let (side, value, other_value, figures) = match (after >= before) == (kind != Load::LowerClock)
+    {
+        true => (Side::Current, after, before, current),
+        false => (Side::Baseline, before, after, baseline),
+    };
+    let reasons = figures.reasons.iter().map(|(reason, _)| reason.clone());
+    let reasons = reasons.filter(|_| kind == Load::ClocksLimited).collect();
+    differs.then(|| Warning::Load {
+        kind,
+        side,
+        device: figures.device.clone(),
+        value,
+        other_value,
+        reasons,
     })
 }

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::{BufWriter, Write};
 
 use breakeven_profile::profile::{Operation, Profile, Run, Timeline};
+use breakeven_profile::unit;
+use inferno::flamegraph::{Options, from_lines};
 
 use super::label::Labels;
-use super::tracks::{By, Step, end_ns, tracks, walk};
+use super::tracks::{By, Step, end_ns, steps, tracks};
 use super::{ExportError, sum, whole};
 use crate::page::is_obeyed;
 
@@ -134,31 +137,31 @@ fn of_timeline(profile: &Profile, timeline: &Timeline) -> Result<Paths, ExportEr
         let mut path = String::new();
         // Per open call: the length of the path around it, and the time inside it.
         let mut open: Vec<(usize, u64)> = Vec::new();
-        walk(timeline, &track, |step| match step {
-            Step::Open(event) => {
-                if let Some((_, inside)) = open.last_mut() {
-                    *inside += end_ns(event) - event.start_ns;
-                }
-                open.push((path.len(), 0));
-                if open.len() <= MOST_FRAMES {
-                    let name = labels.call(&event.name, event.device.as_deref());
-                    if !path.is_empty() {
-                        path.push(SEPARATOR);
+        for step in steps(timeline, &track) {
+            match step {
+                Step::Open(event) => {
+                    if let Some((_, inside)) = open.last_mut() {
+                        *inside += end_ns(event) - event.start_ns;
                     }
-                    path.push_str(&frame(&name));
+                    open.push((path.len(), 0));
+                    if open.len() <= MOST_FRAMES {
+                        let name = labels.call(&event.name, event.device.as_deref());
+                        if !path.is_empty() {
+                            path.push(SEPARATOR);
+                        }
+                        path.push_str(&frame(&name));
+                    }
                 }
-                Ok::<(), ExportError>(())
+                Step::Close(event) => {
+                    let (outside, inside) = open
+                        .pop()
+                        .expect("a walk closes what it opened, the last first");
+                    // Calls inside another call do not overlap, so their sum cannot exceed it.
+                    paths.add(&path, end_ns(event) - event.start_ns - inside)?;
+                    path.truncate(outside);
+                }
             }
-            Step::Close(event) => {
-                let (outside, inside) = open
-                    .pop()
-                    .expect("a walk closes what it opened, the last first");
-                // Calls inside another call do not overlap, so their sum cannot exceed it.
-                paths.add(&path, end_ns(event) - event.start_ns - inside)?;
-                path.truncate(outside);
-                Ok(())
-            }
-        })?;
+        }
     }
     Ok(paths)
 }
@@ -256,6 +259,121 @@ fn frame(name: &str) -> String {
     text
 }
 
+/// Collapsed stacks: one line per call path, `outer;inner weight`; the weight is the path's own
+/// time in ns. `flamegraph.pl`, `inferno`, speedscope and other tools read it.
+///
+/// Writes the stacks, else the calls of the timeline, else device, operation and phase, in the
+/// order of the paths. In a name `;` becomes `:` and control characters become U+FFFD; names are
+/// cut at 200 characters.
+///
+/// # Errors
+///
+/// If the profile has no time, the sum exceeds 2^64 ns, or `out` cannot be written.
+pub fn collapsed(profile: &Profile, out: impl Write) -> Result<(), ExportError> {
+    let folded = fold(profile)?;
+    let mut out = BufWriter::new(out);
+    for line in folded.lines() {
+        writeln!(out, "{line}")?;
+    }
+    Ok(out.flush()?)
+}
+
+/// A flame graph: an SVG page that a browser zooms and searches.
+///
+/// Draws the paths that [`collapsed`] writes. The same profile always gives the
+/// same picture: a frame's colour depends on its name.
+///
+/// # Errors
+///
+/// If the profile has no time, the sum exceeds 2^64 ns, or `out` cannot be written.
+pub fn flamegraph(profile: &Profile, out: impl Write) -> Result<(), ExportError> {
+    let folded = fold(profile)?;
+    let mut options = Options::default();
+    options.title = format!("breakeven: {}", unit::time(folded.total_ns as f64));
+    options.subtitle = Some(folded.source.to_string());
+    options.count_name = "ns".to_owned();
+    options.name_type = "Operation:".to_owned();
+    options.deterministic = true;
+    // `from_lines` would sort the lines as texts and separate an operation from the frames inside
+    // it: `a b` sorts before `a;c`. In this mode it takes the lines as they are, the last first.
+    options.flame_chart = true;
+    let lines: Vec<String> = folded.lines().rev().collect();
+    let mut out = BufWriter::new(out);
+    from_lines(&mut options, lines.iter().map(String::as_str), &mut out)?;
+    Ok(out.flush()?)
+}
+
+/// Call paths as a tree. All times are in ns.
+#[derive(Debug, Clone, PartialEq)]
+#[must_use]
+pub struct Tree {
+    /// The source of the paths, in words.
+    pub source: String,
+    /// Time of all paths.
+    pub total_ns: u64,
+    /// The nodes; every node comes after its parent, siblings in the order of their names.
+    pub nodes: Vec<Node>,
+}
+
+/// A frame that was called along one path.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// Its name, at most 200 characters.
+    pub name: String,
+    /// Index of the node that called it; none at the root.
+    pub parent: Option<usize>,
+    /// Number of frames around it.
+    pub depth: usize,
+    /// Its time, including the nodes inside it.
+    pub total_ns: u64,
+    /// Its time, without the nodes inside it.
+    pub own_ns: u64,
+}
+
+/// Builds the tree of the paths that [`collapsed`](super::collapsed) writes.
+///
+/// # Errors
+///
+/// If the profile has no time, or the sum exceeds 2^64 ns.
+pub fn tree(profile: &Profile) -> Result<Tree, ExportError> {
+    let folded = fold(profile)?;
+    let mut nodes: Vec<Node> = Vec::new();
+    // The nodes of the previous path, the outermost first: paths come in the order of their frames.
+    let mut open: Vec<usize> = Vec::new();
+    for (frames, ns) in folded.paths() {
+        let mut depth = 0;
+        for name in frames {
+            let is_open = open.get(depth).is_some_and(|at| nodes[*at].name == name);
+            if !is_open {
+                open.truncate(depth);
+                let parent = open.last().copied();
+                open.push(nodes.len());
+                nodes.push(Node {
+                    name: name.to_owned(),
+                    parent,
+                    depth,
+                    total_ns: 0,
+                    own_ns: 0,
+                });
+            }
+            depth += 1;
+        }
+        open.truncate(depth);
+        if let Some(last) = open.last() {
+            nodes[*last].own_ns += ns;
+        }
+        // The total was checked, so partial sums cannot overflow.
+        for at in &open {
+            nodes[*at].total_ns += ns;
+        }
+    }
+    Ok(Tree {
+        source: folded.source.to_string(),
+        total_ns: folded.total_ns,
+        nodes,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -305,5 +423,60 @@ mod tests {
         let long = operation(&[100.0], &[("kernel", &[300.0]), ("upload", &[100.0])]);
         let Shares { own, parts } = shares(&long).expect("few");
         assert_eq!((own, parts), (0, vec![("kernel", 75), ("upload", 25)]));
+    }
+}
+
+#[cfg(test)]
+mod flame_tests {
+    use breakeven_profile::profile::Stack;
+
+    use super::*;
+
+    #[test]
+    fn paths_that_begin_alike_share_nodes() {
+        let stack = |frames: &[&str], self_ns: u64| Stack {
+            frames: frames.iter().map(|&name| name.to_owned()).collect(),
+            calls: 1,
+            total_ns: self_ns,
+            self_ns,
+        };
+        let profile = Profile {
+            stacks: vec![
+                stack(&["a", "c"], 5),
+                stack(&["a"], 3),
+                stack(&["a b"], 1),
+                stack(&["a", "c", "d"], 2),
+                // The same frame again, below another.
+                stack(&["e", "c"], 4),
+            ],
+            ..Profile::default()
+        };
+        let tree = tree(&profile).expect("there are times");
+        let reported: Vec<_> = tree
+            .nodes
+            .iter()
+            .map(|node| {
+                let Node {
+                    name,
+                    parent,
+                    depth,
+                    total_ns,
+                    own_ns,
+                } = node;
+                (name.as_str(), *parent, *depth, *total_ns, *own_ns)
+            })
+            .collect();
+        assert_eq!(
+            reported,
+            [
+                ("a", None, 0, 10, 3),
+                ("c", Some(0), 1, 7, 5),
+                ("d", Some(1), 2, 2, 2),
+                ("a b", None, 0, 1, 1),
+                ("e", None, 0, 4, 0),
+                ("c", Some(4), 1, 4, 4),
+            ]
+        );
+        assert_eq!(tree.total_ns, 15);
     }
 }

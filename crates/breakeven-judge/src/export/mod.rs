@@ -4,12 +4,12 @@
 //!
 //! | module | read by | from |
 //! |---|---|---|
-//! | [`chrome`] | Perfetto, `chrome://tracing` | the timeline, else the samples laid end to end |
-//! | [`speedscope`] | speedscope.app | timeline and stacks, else the operations |
+//! | [`chrome()`] | Perfetto, `chrome://tracing` | the timeline, else the samples laid end to end |
+//! | [`speedscope()`] | speedscope.app | timeline and stacks, else the operations |
 //! | [`collapsed`] | the tools around `flamegraph.pl` | the stacks, else the timeline, else the operations |
 //! | [`flamegraph`] | any browser (SVG) | as [`collapsed`] |
-//! | [`pprof`] | `go tool pprof`, pprof | as [`collapsed`] |
-//! | [`bmf`] | Bencher | the figures of the operations |
+//! | [`pprof()`] | `go tool pprof`, pprof | as [`collapsed`] |
+//! | [`bmf()`] | Bencher | the figures of the operations |
 //! | [`tree`], [`placed`] | programs that draw | as [`collapsed`]; the timeline |
 //!
 //! ```
@@ -21,29 +21,28 @@
 //! let profile = Profile { operations: vec![decode], ..Profile::default() };
 //!
 //! let mut text = Vec::new();
-//! collapsed::write(&profile, &mut text)?;
+//! collapsed(&profile, &mut text)?;
 //! assert_eq!(text, b"cpu;decode 1611000\n");
-//! chrome::write(&profile, std::io::sink())?;
+//! chrome(&profile, std::io::sink())?;
 //! # Ok::<(), breakeven_judge::export::ExportError>(())
 //! ```
 
 use std::io;
 
-pub mod bmf;
-pub mod chrome;
-pub mod collapsed;
-mod flame;
-pub mod flamegraph;
+mod bmf;
+mod chrome;
 mod fold;
 mod label;
-mod placed;
-pub mod pprof;
-pub mod speedscope;
-mod texts;
+mod pprof;
+mod speedscope;
 mod tracks;
 
-pub use flame::{Node, Tree, tree};
-pub use placed::{PlacedCall, PlacedTrack, placed};
+pub use bmf::write as bmf;
+pub use chrome::write as chrome;
+pub use fold::{Node, Tree, collapsed, flamegraph, tree};
+pub use pprof::write as pprof;
+pub use speedscope::write as speedscope;
+pub use tracks::{PlacedCall, PlacedTrack, placed};
 
 /// Why a profile could not be exported.
 #[derive(Debug, thiserror::Error)]

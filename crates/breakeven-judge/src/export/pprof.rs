@@ -11,7 +11,7 @@ use flate2::write::GzEncoder;
 
 use super::ExportError;
 use super::fold::fold;
-use super::texts::Texts;
+use super::label::Texts;
 
 /// Writes the paths that [`collapsed`](super::collapsed) writes: a sample for each, whose value
 /// is the path's own time in ns. A comment names their source in the profile.

@@ -7,13 +7,11 @@ use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
 
 use breakeven_profile::profile::{Profile, Timeline, TimelineEvent};
-use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 
 use super::fold::{Shares, shares};
-use super::label::Labels;
-use super::texts::Texts;
-use super::tracks::{By, Step, Track, end_ns, tracks, walk};
+use super::label::{Labels, Texts};
+use super::tracks::{By, Step, Track, end_ns, steps, tracks};
 use super::{ExportError, sum};
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
@@ -148,16 +146,15 @@ struct Event {
 
 impl Serialize for Events<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(Some(self.track.calls.len() * 2))?;
-        walk(self.timeline, &self.track, |step| {
+        let steps = steps(self.timeline, &self.track);
+        serializer.collect_seq(steps.map(|step| {
             let (kind, at, event) = match step {
                 Step::Open(event) => ("O", event.start_ns, event),
                 Step::Close(event) => ("C", end_ns(event), event),
             };
             let frame = self.frames.numbers[&*call(self.labels, event)];
-            list.serialize_element(&Event { kind, at, frame })
-        })?;
-        list.end()
+            Event { kind, at, frame }
+        }))
     }
 }
 

@@ -95,25 +95,25 @@ pub(super) enum Step<'a> {
     Close(&'a TimelineEvent),
 }
 
-/// Visits the calls of a track in the order of time; each ends before the one around it.
-pub(super) fn walk<'a, E>(
+/// The beginnings and ends of a track's calls, in the order of time; each ends before the one around
+/// it.
+pub(super) fn steps<'a>(
     timeline: &'a Timeline,
     track: &Track<'_>,
-    mut each: impl FnMut(Step<'a>) -> Result<(), E>,
-) -> Result<(), E> {
+) -> impl Iterator<Item = Step<'a>> {
+    let calls = track.calls.iter().map(|index| &timeline.events[*index]);
+    let mut calls = calls.peekable();
     let mut open: Vec<&TimelineEvent> = Vec::new();
-    for &index in &track.calls {
-        let event = &timeline.events[index];
-        while let Some(over) = open.pop_if(|last| end_ns(last) <= event.start_ns) {
-            each(Step::Close(over))?;
+    std::iter::from_fn(move || {
+        let next = calls.peek().map(|event| event.start_ns);
+        let is_over = |last: &mut &TimelineEvent| next.is_none_or(|next| end_ns(last) <= next);
+        if let Some(over) = open.pop_if(is_over) {
+            return Some(Step::Close(over));
         }
-        each(Step::Open(event))?;
+        let event = calls.next()?;
         open.push(event);
-    }
-    while let Some(over) = open.pop() {
-        each(Step::Close(over))?;
-    }
-    Ok(())
+        Some(Step::Open(event))
+    })
 }
 
 /// The lanes of one thread, each with the ends of its open calls, the innermost last.
@@ -168,6 +168,53 @@ impl Lanes {
     }
 }
 
+/// Calls of one thread on one device that are properly nested.
+#[derive(Debug, Clone, PartialEq)]
+#[must_use]
+pub struct PlacedTrack {
+    /// The thread's name, with the track's number for calls that overlap others.
+    pub name: String,
+    /// The device's id.
+    pub device: String,
+    /// The calls, in the order in which they began.
+    pub calls: Vec<PlacedCall>,
+}
+
+/// A call on a track.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlacedCall {
+    /// Index into the timeline's events.
+    pub event: usize,
+    /// Number of calls around it.
+    pub depth: usize,
+}
+
+/// Places every call of a timeline, on the tracks that [`chrome()`](super::chrome()) writes.
+pub fn placed(timeline: &Timeline) -> Vec<PlacedTrack> {
+    let place = |track: Track<'_>| {
+        let mut events = track.calls.iter().copied();
+        let (mut depth, mut calls) = (0, Vec::new());
+        for step in steps(timeline, &track) {
+            match step {
+                // Calls are opened in the track's order.
+                Step::Open(_) => {
+                    let placed = events.next().map(|event| PlacedCall { event, depth });
+                    calls.extend(placed);
+                    depth += 1;
+                }
+                Step::Close(_) => depth -= 1,
+            }
+        }
+        PlacedTrack {
+            name: track.name(timeline),
+            device: track.device.to_owned(),
+            calls,
+        }
+    };
+    let tracks = tracks(timeline, By::DeviceAndThread).into_iter();
+    tracks.map(place).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,5 +246,52 @@ mod tests {
     fn calls_that_all_overlap_take_no_longer_each() {
         let calls: Vec<_> = (0..200_000).map(|n| (n, n + 200_000)).collect();
         assert_eq!(lanes(&calls).last(), Some(&199_999));
+    }
+}
+
+#[cfg(test)]
+mod placed_tests {
+    use breakeven_profile::profile::TimelineEvent;
+
+    use super::*;
+
+    #[test]
+    fn calls_are_at_their_depth_and_overlapping_ones_beside() {
+        let event = |start_ns: u64, duration_ns: u64| TimelineEvent {
+            name: "f".to_owned(),
+            start_ns,
+            duration_ns,
+            ..TimelineEvent::default()
+        };
+        let timeline = Timeline {
+            threads: vec!["main".to_owned()],
+            events: vec![
+                event(0, 10),
+                event(2, 3),
+                event(4, 20),
+                event(6, 1),
+                event(12, 1),
+            ],
+            ..Timeline::default()
+        };
+        let reported: Vec<_> = placed(&timeline)
+            .into_iter()
+            .map(|track| {
+                let calls = track.calls.iter().map(|call| (call.event, call.depth));
+                (track.name, track.device, calls.collect::<Vec<_>>())
+            })
+            .collect();
+        let cpu = || "cpu".to_owned();
+        assert_eq!(
+            reported,
+            [
+                (
+                    "main".to_owned(),
+                    cpu(),
+                    vec![(0, 0), (1, 1), (3, 1), (4, 0)]
+                ),
+                ("main (overlapping 1)".to_owned(), cpu(), vec![(2, 0)]),
+            ]
+        );
     }
 }

@@ -5,8 +5,7 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::table::{GAP, Row, Table};
-use super::{Block, Item, MOST_ITEMS, Page, Text, Tone};
+use super::{Block, GAP, Item, MOST_ITEMS, Page, Row, Table, Text, Tone};
 
 /// Smallest supported width: a narrower terminal breaks lines itself.
 const LEAST_WIDTH: usize = 40;

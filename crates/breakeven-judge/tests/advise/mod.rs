@@ -1,6 +1,5 @@
 //! Advice: each rule, what overrules it, the order, and what it was worth.
 
-mod energy;
 mod order;
 mod routing;
 mod rules;

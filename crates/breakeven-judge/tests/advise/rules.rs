@@ -199,25 +199,6 @@ fn a_hundred_short_calls_may_be_worth_a_cache() {
     assert!(!cached(&runs(50)));
 }
 
-#[test]
-fn fields_that_never_repeat_overrule_the_cache() {
-    let with_fields = |field: fn(u64) -> u64| {
-        let mut profile = recorded(profile(vec![operation("f", "cpu", vec![1_000.0; 100])]));
-        profile.timeline = timeline(&["f"; 100]);
-        let events = &mut profile.timeline.as_mut().unwrap().events;
-        for (event, index) in events.iter_mut().zip(0..) {
-            event
-                .attributes
-                .insert("id".to_owned(), field(index).into());
-        }
-        profile
-    };
-    assert!(overruled(&with_fields(|index| index)).contains(&Rule::Caching));
-    let cache = suggestion(&with_fields(|index| index / 4), Rule::Caching);
-    // 75 of 100 calls came again with the same field: at most that part of 0.1 ms.
-    near(cache.range_ms.unwrap()[1], 0.075);
-}
-
 /// An operation of 20 ms that holds that much, on a CPU of 10 GB/s and 100 GFLOP/s.
 fn holding(memory_bytes: u64, bytes: u64, flops: u64) -> Profile {
     let mut f = operation("f", "cpu", vec![20.0 * MS; 3]);

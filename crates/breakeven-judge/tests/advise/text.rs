@@ -48,10 +48,10 @@ fn summaries() {
     let quick = profile(vec![operation("f", "cpu", vec![1_000.0; 3])]);
     assert_snapshot!(
         summary(&quick),
-        @"No advice: 8 rules examined 1 operation, and none applied."
+        @"No advice: 7 rules examined 1 operation, and none applied."
     );
     assert_snapshot!(summary(&benchmark(quick)), @r"
-    No advice: 8 rules examined 1 operation, and none applied.
+    No advice: 7 rules examined 1 operation, and none applied.
     The samples are iterations of a benchmark: fractions are of the measured time,
     and batching or caching the iterations is not advised.
     ");

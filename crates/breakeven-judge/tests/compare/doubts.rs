@@ -112,9 +112,10 @@ fn times_near_the_clocks_resolution() {
     assert_eq!(texts(&clock(49e3), &clock(49e3)), [""; 0]);
     assert_eq!(
         texts(&clock(51e3), &clock(51e3)),
-        ["baseline", "current side"].map(|side| format!(
-            "near the clock's resolution on the {side}: f on cpu; measure more work in a call"
-        ))
+        [
+            "near the clock's resolution on the baseline and the current side: f on cpu; measure \
+             more work in a call"
+        ]
     );
 }
 

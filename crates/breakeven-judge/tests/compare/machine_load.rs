@@ -1,6 +1,6 @@
 //! Warnings about what else the machines did, at their thresholds.
 
-use breakeven_judge::compare::{Options, Warning};
+use breakeven_judge::compare::{Load, Options, Warning};
 use breakeven_judge::load_figures;
 use breakeven_profile::profile::{DeviceLoad, LoadRecord, LoadSample, Profile};
 use insta::assert_snapshot;
@@ -142,7 +142,7 @@ fn a_device_that_nothing_ran_on_is_none_to_warn_of() {
     let (before, after) = (on_gpu(celsius(40.0)), on_gpu(celsius(90.0)));
     let warnings = compared(&before, &after, &Options::default()).warnings;
     assert!(
-        matches!(&warnings[..], [Warning::Hot { device, .. }] if device == "cuda:0"),
+        matches!(&warnings[..], [Warning::Load { kind: Load::Hot, device, .. }] if device == "cuda:0"),
         "{warnings:?}"
     );
 }

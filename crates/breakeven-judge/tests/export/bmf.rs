@@ -9,7 +9,7 @@ use super::{arbitrary, operations, parsed};
 
 fn text(profile: &Profile) -> String {
     let mut out = Vec::new();
-    bmf::write(profile, &mut out).unwrap();
+    bmf(profile, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -36,7 +36,7 @@ fn operations_have_their_median_and_quartiles() {
 fn a_profile_without_figures_is_an_error() {
     let mut profile = Profile::default();
     profile.operations.push(Operation::new("f", "cpu"));
-    let error = bmf::write(&profile, Vec::new()).unwrap_err();
+    let error = bmf(&profile, Vec::new()).unwrap_err();
     assert!(matches!(error, ExportError::Empty), "{error}");
 }
 
@@ -45,7 +45,7 @@ proptest! {
     fn every_operation_with_a_time_is_there(profile in arbitrary::profile()) {
         let timed = profile.operations.iter().filter(|each| each.summary().is_ok()).count();
         let mut out = Vec::new();
-        match bmf::write(&profile, &mut out) {
+        match bmf(&profile, &mut out) {
             Err(error) => prop_assert!(matches!(error, ExportError::Empty) && timed == 0),
             Ok(()) => {
                 let read = parsed(std::str::from_utf8(&out).unwrap());

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use breakeven_judge::export::chrome::write;
+use breakeven_judge::export::chrome as write;
 use breakeven_profile::profile::Profile;
 use insta::assert_snapshot;
 use serde_json::Value;

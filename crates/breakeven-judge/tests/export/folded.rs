@@ -11,12 +11,12 @@ use super::{event, named, odd_names, operations, run, text, with_stacks, with_ti
 
 #[track_caller]
 fn lines(profile: &Profile) -> String {
-    text(|profile, out| collapsed::write(profile, out), profile)
+    text(|profile, out| collapsed(profile, out), profile)
 }
 
 #[track_caller]
 fn picture(profile: &Profile) -> String {
-    text(|profile, out| flamegraph::write(profile, out), profile)
+    text(|profile, out| flamegraph(profile, out), profile)
 }
 
 /// The frames and the weight of each line.

@@ -161,15 +161,13 @@ fn named(name: &str) -> [Profile; 3] {
 type Write = fn(&Profile, &mut Vec<u8>) -> Result<(), ExportError>;
 
 const ALL: [(&str, Write); 4] = [
-    ("chrome", |profile, out| export::chrome::write(profile, out)),
+    ("chrome", |profile, out| export::chrome(profile, out)),
     ("speedscope", |profile, out| {
-        export::speedscope::write(profile, out)
+        export::speedscope(profile, out)
     }),
-    ("collapsed", |profile, out| {
-        export::collapsed::write(profile, out)
-    }),
+    ("collapsed", |profile, out| export::collapsed(profile, out)),
     ("flamegraph", |profile, out| {
-        export::flamegraph::write(profile, out)
+        export::flamegraph(profile, out)
     }),
 ];
 
@@ -225,10 +223,10 @@ fn a_writer_that_refuses_is_an_error() {
     }
     let profile = with_timeline();
     let errors = [
-        export::chrome::write(&profile, Full),
-        export::speedscope::write(&profile, Full),
-        export::collapsed::write(&profile, Full),
-        export::flamegraph::write(&profile, Full),
+        export::chrome(&profile, Full),
+        export::speedscope(&profile, Full),
+        export::collapsed(&profile, Full),
+        export::flamegraph(&profile, Full),
     ];
     for error in errors {
         let error = error.unwrap_err();

@@ -120,12 +120,12 @@ fn decoded(packed: &[u8]) -> (Vec<String>, String) {
 
 fn written(profile: &Profile) -> Result<Vec<u8>, ExportError> {
     let mut out = Vec::new();
-    pprof::write(profile, &mut out).map(|()| out)
+    pprof(profile, &mut out).map(|()| out)
 }
 
 fn lines(profile: &Profile) -> Vec<String> {
     let mut out = Vec::new();
-    collapsed::write(profile, &mut out).unwrap();
+    collapsed(profile, &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
     text.lines().map(str::to_owned).collect()
 }

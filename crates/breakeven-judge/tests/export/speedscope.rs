@@ -1,7 +1,7 @@
 //! The file against speedscope's own schema (`file-format-schema.json` of its
 //! npm package 1.25.0, MIT) and against what its reader throws on.
 
-use breakeven_judge::export::speedscope::write;
+use breakeven_judge::export::speedscope as write;
 use breakeven_profile::profile::Profile;
 use insta::assert_snapshot;
 use serde_json::Value;

@@ -32,7 +32,7 @@ const LAYERS: [Layer; 7] = [
         reason: "what runs tasks knows neither kernels nor a GPU library",
     },
     Layer {
-        folder: "crates/breakeven-profile/src/stats/",
+        folder: "crates/breakeven-profile/src/stats.rs",
         forbidden: &["profile", "recorder", "Profile", "Operation"],
         reason: "statistics are functions on slices",
     },

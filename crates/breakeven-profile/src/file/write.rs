@@ -5,10 +5,11 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
-use serde_json::ser::Formatter;
+use serde_json::ser::{CompactFormatter, Formatter};
 use tempfile::NamedTempFile;
 
 use super::error::{FileError, FileErrorKind};
+use super::times::MAX_NS;
 use super::validate::validate;
 use super::{FORMAT, VERSION};
 use crate::profile::{
@@ -265,6 +266,14 @@ impl Formatter for Layout {
     fn end_object_value<W: io::Write + ?Sized>(&mut self, _: &mut W) -> io::Result<()> {
         self.has_value = true;
         Ok(())
+    }
+
+    // A whole number has no fraction: most times are whole nanoseconds.
+    fn write_f64<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
+        match value.fract() == 0.0 && value.abs() < MAX_NS {
+            true => self.write_i64(writer, value as i64),
+            false => CompactFormatter.write_f64(writer, value),
+        }
     }
 }
 

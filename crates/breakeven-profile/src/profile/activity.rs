@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::both;
 use crate::file::times;
 
 /// A device's time over a trace. Times are lengths of unions of intervals: two simultaneous kernels
@@ -57,11 +56,9 @@ pub struct Launches {
     #[serde(deserialize_with = "times::whole")]
     pub call_total_ns: u64,
     /// Median time of a call, ns.
-    #[serde(with = "times")]
     pub call_median_ns: f64,
     /// Median time from the end of the call to the beginning of its kernel, ns; 0 if the kernel
     /// began before.
-    #[serde(with = "times")]
     pub delay_median_ns: f64,
     /// The longest such time, ns.
     #[serde(deserialize_with = "times::whole")]
@@ -113,78 +110,5 @@ impl Activity {
     /// Time without any activity, ns.
     pub fn idle_ns(&self) -> u64 {
         self.span_ns.saturating_sub(self.busy_ns)
-    }
-
-    /// Adds the activity of the same device in another trace.
-    pub(super) fn append(&mut self, other: Self) {
-        for (sum, more) in [
-            (&mut self.span_ns, other.span_ns),
-            (&mut self.busy_ns, other.busy_ns),
-            (&mut self.compute_ns, other.compute_ns),
-            (&mut self.communication_ns, other.communication_ns),
-            (
-                &mut self.communication_overlap_ns,
-                other.communication_overlap_ns,
-            ),
-            (&mut self.copy_ns, other.copy_ns),
-            (&mut self.copy_overlap_ns, other.copy_overlap_ns),
-            (&mut self.kernels, other.kernels),
-        ] {
-            *sum = sum.saturating_add(more);
-        }
-        self.launches = both(self.launches.take(), other.launches, |first, second| {
-            first.and(&second)
-        });
-        for copies in other.copies {
-            match (self.copies.iter_mut()).find(|known| known.direction == copies.direction) {
-                Some(known) => {
-                    known.count = known.count.saturating_add(copies.count);
-                    known.total_ns = known.total_ns.saturating_add(copies.total_ns);
-                    known.bytes = (known.bytes.zip(copies.bytes))
-                        .map(|(first, second)| first.saturating_add(second));
-                }
-                None => self.copies.push(copies),
-            }
-        }
-        for stream in other.streams {
-            match (self.streams.iter_mut()).find(|known| known.stream == stream.stream) {
-                Some(known) => {
-                    known.busy_ns = known.busy_ns.saturating_add(stream.busy_ns);
-                    known.kernels = known.kernels.saturating_add(stream.kernels);
-                    known.copies = known.copies.saturating_add(stream.copies);
-                }
-                None => self.streams.push(stream),
-            }
-        }
-    }
-}
-
-impl Launches {
-    /// Merges two; a median becomes the mean of both, weighted by their counts.
-    fn and(&self, other: &Self) -> Self {
-        let mean = |first: f64, second: f64, counts: [u64; 2]| {
-            let [one, more] = counts.map(|count| count as f64);
-            match one + more {
-                all if all > 0.0 => first * (one / all) + second * (more / all),
-                _ => first,
-            }
-        };
-        Self {
-            kernels: self.kernels.saturating_add(other.kernels),
-            calls: self.calls.saturating_add(other.calls),
-            call_total_ns: self.call_total_ns.saturating_add(other.call_total_ns),
-            call_median_ns: mean(
-                self.call_median_ns,
-                other.call_median_ns,
-                [self.calls, other.calls],
-            ),
-            delay_median_ns: mean(
-                self.delay_median_ns,
-                other.delay_median_ns,
-                [self.kernels, other.kernels],
-            ),
-            delay_max_ns: self.delay_max_ns.max(other.delay_max_ns),
-            shorter: self.shorter.saturating_add(other.shorter),
-        }
     }
 }

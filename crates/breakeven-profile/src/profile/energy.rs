@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::file::times;
-
 use super::Operation;
 
 /// The energy over calls of an operation, by every counter of its device. A counter covers a
@@ -13,10 +11,9 @@ pub struct Energy {
     /// Number of calls in that time, back to back; separate from the samples.
     pub calls: u64,
     /// The time of these calls, ns.
-    #[serde(with = "times")]
     pub over_ns: f64,
     /// Over how long idle power was measured beforehand, ns.
-    #[serde(default, with = "times", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_over_ns: Option<f64>,
     /// The counters' values, the CPU's first.
     pub counters: Vec<CountedEnergy>,

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::{
-    Activity, BreakEven, Clock, Difference, Environment, Evidence, Gpu, Operation, OperationKey,
-    Profile, RecorderCost, Stack, both,
+    BreakEven, Clock, Difference, Environment, Evidence, Gpu, Operation, OperationKey, Profile,
+    RecorderCost, Stack, both,
 };
 
 /// Why profiles cannot be joined.
@@ -51,8 +51,8 @@ impl Profile {
     /// joined profile has only one environment, which would be wrong for half of its runs in every
     /// later comparison. Properties that are measured at each start are taken from the first
     /// profile that has them (peaks, break-even sizes), or from the worst (the clock's steps, the
-    /// recorder's cost). Call paths and the activity of devices are added up. Recordings of the
-    /// machine's load are kept separately. A timeline belongs to one process, so only a single
+    /// recorder's cost). Call paths are added up. What devices did in each trace and recordings of
+    /// the machine's load are kept separately. A timeline belongs to one process, so only a single
     /// profile keeps it.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ impl Profile {
             joined.evidence.fill_from(profile.evidence);
             joined.add_stacks(profile.stacks);
             joined.timeline = None;
-            joined.add_activity(profile.activity);
+            joined.activity.extend(profile.activity);
             joined.load.extend(profile.load);
         }
         Ok(joined)
@@ -110,15 +110,6 @@ impl Profile {
         self.environment.add_gpus(other.environment.gpus);
         self.evidence.fill_from(other.evidence);
         Ok(())
-    }
-
-    fn add_activity(&mut self, activity: Vec<Activity>) {
-        for other in activity {
-            match (self.activity.iter_mut()).find(|known| known.device == other.device) {
-                Some(known) => known.append(other),
-                None => self.activity.push(other),
-            }
-        }
     }
 
     fn add_stacks(&mut self, stacks: Vec<Stack>) {

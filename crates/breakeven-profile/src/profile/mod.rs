@@ -12,30 +12,26 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::file::times;
-use crate::stats::Moments;
+use crate::stats::{Moments, StatsError, Summary};
 
 mod activity;
 mod device;
-mod device_work;
 mod energy;
 mod environment;
 mod evidence;
 mod execution;
 mod join;
 mod load;
-mod nesting;
-mod summary;
 
 pub use activity::{Activity, Copies, Launches, Stream};
 pub use device::{Device, DeviceMemory};
-pub use device_work::{DeviceWork, Limit};
+
 pub use energy::{CountedEnergy, Energy};
 pub use environment::{Clock, Cpu, Difference, Environment, Gpu, Part, RecorderCost};
-pub use evidence::{Bandwidth, BreakEven, Evidence, Peak};
+pub use evidence::{Bandwidth, BreakEven, DeviceWork, Evidence, Limit, Peak};
 pub use execution::{Executions, Fallback};
 pub use join::JoinError;
 pub use load::{DeviceLoad, Level, LoadRecord, LoadSample};
-pub use nesting::{Stack, Timeline, TimelineEvent};
 
 /// A set of measurements, from one or more runs (processes) of one program on one machine.
 /// Serialised it is the document that `file` writes.
@@ -200,24 +196,23 @@ pub struct Run {
     /// Wall time of each measured call, ns, in the order measured; fractional if
     /// several short calls were timed together. Only a bounded reservoir of the
     /// calls if `moments` counts more.
-    #[serde(with = "times")]
     pub samples_ns: Vec<f64>,
     /// Exact count, mean, spread, minimum and maximum of *all* calls, ns; present
     /// if `samples_ns` holds only some of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moments: Option<Moments>,
     /// The very first call, ns: compilation, allocation, cold caches.
-    #[serde(default, with = "times", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_call_ns: Option<f64>,
     /// Wall time of each warm-up call after the first, ns; in no statistic.
-    #[serde(default, with = "times", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warmup_ns: Vec<f64>,
     /// Times of the phases of a call, ns, measured apart from `samples_ns`:
     /// `upload`, `launch`, `kernel`, `download` for a GPU.
-    #[serde(default, with = "times", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub phases_ns: BTreeMap<String, Vec<f64>>,
     /// Own time: the time of all calls minus that of the operations they called, ns.
-    #[serde(default, with = "times", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_ns: Option<f64>,
     /// Recorded calls, at any depth, inside this operation's own calls: each added
     /// the recorder's cost to its time.
@@ -323,5 +318,202 @@ impl Profile {
     /// The GPU of that id.
     pub fn gpu(&self, device: &str) -> Option<&Gpu> {
         self.environment.gpus.iter().find(|gpu| gpu.id == device)
+    }
+}
+
+// How operations are nested: over all calls as stacks, call by call as a
+// timeline.
+
+/// A call path and the time spent on it, over all runs and threads.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stack {
+    /// Names of operations from the outermost to the called one.
+    pub frames: Vec<String>,
+    /// Calls along this path.
+    pub calls: u64,
+    /// Their time, ns.
+    #[serde(deserialize_with = "times::whole")]
+    pub total_ns: u64,
+    /// Own time: their time minus that of the paths that continue this one, ns.
+    #[serde(deserialize_with = "times::whole")]
+    pub self_ns: u64,
+}
+
+/// Single calls, in the order of time. A bounded ring keeps the latest ones.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Timeline {
+    /// Calls that the ring buffer had no room for.
+    #[serde(default)]
+    pub dropped: u64,
+    /// Names of the threads on which the calls ran.
+    #[serde(default)]
+    pub threads: Vec<String>,
+    /// The calls, ordered by the time at which they began.
+    #[serde(default)]
+    pub events: Vec<TimelineEvent>,
+}
+
+/// One call on a timeline.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TimelineEvent {
+    /// The operation's name.
+    pub name: String,
+    /// The device's id; absent: the CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// Index into [`Timeline::threads`].
+    #[serde(default)]
+    pub thread: u64,
+    /// From the beginning of recording to the beginning of the call, ns.
+    #[serde(deserialize_with = "times::whole")]
+    pub start_ns: u64,
+    /// Duration, ns.
+    #[serde(deserialize_with = "times::whole")]
+    pub duration_ns: u64,
+    /// The fields that the program set for the call.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub attributes: BTreeMap<String, serde_json::Value>,
+}
+
+// An operation's samples in figures.
+
+impl Operation {
+    /// All runs' samples together, ns. If a run kept only some of its samples, count, total, mean,
+    /// deviation, minimum and maximum come from the exact moments, and only the quantiles from the
+    /// kept samples.
+    ///
+    /// # Errors
+    ///
+    /// [`StatsError`] if there is no sample.
+    pub fn summary(&self) -> Result<Summary, StatsError> {
+        let samples: Vec<f64> = self.samples_ns().collect();
+        let mut summary = Summary::of(&samples)?;
+        if self.runs.iter().all(|run| run.moments.is_none()) {
+            return Ok(summary);
+        }
+        let mut exact = Moments::new();
+        for run in &self.runs {
+            match &run.moments {
+                Some(moments) => exact.merge(moments),
+                None => exact.merge(&Moments::of(&run.samples_ns)?),
+            }
+        }
+        summary.count = exact.count();
+        summary.total = exact.total();
+        summary.mean = exact.mean().unwrap_or(summary.mean);
+        summary.deviation = exact.deviation();
+        summary.min = exact.min().unwrap_or(summary.min);
+        summary.max = exact.max().unwrap_or(summary.max);
+        summary.cv = exact.cv();
+        Ok(summary)
+    }
+
+    /// Measured calls of all runs: exact where runs kept only some of their samples.
+    pub fn calls(&self) -> u64 {
+        sum(self.runs.iter().map(Run::calls))
+    }
+
+    /// Peak memory of a call: in any run, else as stated for the operation.
+    pub fn peak_memory_bytes(&self) -> Option<u64> {
+        let most = self.runs.iter().filter_map(|run| run.memory_bytes).max();
+        most.or(self.memory_bytes)
+    }
+
+    /// Time of all measured calls, ns: exact where runs kept only some of their samples.
+    pub fn total_ns(&self) -> f64 {
+        (self.runs.iter()).fold(0.0, |sum, run| sum + run.total_ns())
+    }
+
+    /// Time of all calls of all runs, ns; minus that of the operations inside, if the runs have it.
+    pub fn own_ns(&self) -> f64 {
+        (self.runs.iter()).fold(0.0, |sum, run| sum + run.own_ns())
+    }
+
+    /// True if more than half of the time was recording: the time then says little about the
+    /// operation, which gets no verdict.
+    pub fn is_mostly_recording(&self, cost: &RecorderCost) -> bool {
+        self.recording_share(cost).is_some_and(|share| share > 0.5)
+    }
+
+    /// The fraction of this operation's time that was recording, 0 to 1: of its own calls and of
+    /// the recorded calls inside them. `None` without samples.
+    pub fn recording_share(&self, cost: &RecorderCost) -> Option<f64> {
+        let (total, calls) = (self.total_ns(), self.calls());
+        if calls == 0 {
+            return None;
+        }
+        let nested = sum(self.runs.iter().filter_map(|run| run.nested_calls));
+        let recording = cost.inside_ns * calls as f64 + cost.guard_ns * nested as f64;
+        // Samples of zero length are only recording.
+        Some(if total > 0.0 { recording / total } else { 1.0 }.clamp(0.0, 1.0))
+    }
+}
+
+/// Sums counts; saturates, because a file may have any.
+fn sum(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod summary_tests {
+    use super::*;
+
+    #[test]
+    fn exact_moments_go_before_what_a_reservoir_kept() {
+        let all: Vec<f64> = (1..=1_000).map(f64::from).collect();
+        let mut operation = Operation::new("f", "cpu");
+        operation.runs.push(Run {
+            samples_ns: vec![400.0, 500.0, 600.0],
+            moments: Some(Moments::of(&all).expect("finite")),
+            ..Run::default()
+        });
+        operation.runs.push(Run {
+            samples_ns: vec![2_000.0],
+            ..Run::default()
+        });
+        let summary = operation.summary().expect("there are samples");
+        assert_eq!(summary.count, 1_001);
+        assert_eq!(summary.total, 502_500.0);
+        assert_eq!((summary.min, summary.max), (1.0, 2_000.0));
+        assert_eq!(summary.median, 550.0);
+        assert_eq!(operation.calls(), 1_001);
+        assert_eq!(operation.total_ns(), 502_500.0);
+    }
+
+    #[test]
+    fn recording_is_a_part_of_the_time() {
+        let cost = RecorderCost {
+            guard_ns: 30.0,
+            inside_ns: 10.0,
+        };
+        let mut operation = Operation::new("f", "cpu");
+        assert_eq!(operation.recording_share(&cost), None);
+        operation.runs.push(Run {
+            samples_ns: vec![200.0, 200.0],
+            nested_calls: Some(6),
+            ..Run::default()
+        });
+        // Two of its own, six inside: 20 + 180 of 400.
+        assert_eq!(operation.recording_share(&cost), Some(0.5));
+    }
+
+    #[test]
+    fn more_calls_than_can_be_counted_are_as_many_as_can() {
+        let mut operation = Operation::new("f", "cpu");
+        for _ in 0..2 {
+            operation.runs.push(Run {
+                moments: Moments::of_parts(u64::MAX, 1.0, 0.0, 1.0, 1.0).ok(),
+                nested_calls: Some(u64::MAX),
+                ..Run::default()
+            });
+        }
+        assert_eq!(operation.calls(), u64::MAX);
+        let cost = RecorderCost::default();
+        assert_eq!(operation.recording_share(&cost), Some(0.0));
+    }
+
+    #[test]
+    fn no_sample_is_no_summary() {
+        assert!(Operation::new("f", "cpu").summary().is_err());
     }
 }

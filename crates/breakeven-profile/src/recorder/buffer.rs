@@ -8,10 +8,9 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use super::clock::Instant;
-use super::lock;
 use super::timeline::Ring;
 use super::tree::{Place, Tree};
-use super::{clock, switch};
+use super::{clock, lock, switch};
 
 #[derive(Debug, Default)]
 pub(super) struct Buffer {

@@ -2,12 +2,11 @@
 
 use std::sync::Mutex;
 
-use super::clock;
 use super::local::{self, Local};
-use super::lock;
 use super::node::{Node, ROOT};
 use super::site::Site;
 use super::tree::{Edge, End};
+use super::{clock, lock};
 use crate::profile::RecorderCost;
 
 /// Blocks of calls; the fastest counts, because other load only adds time.

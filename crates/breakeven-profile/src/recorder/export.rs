@@ -8,11 +8,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::buffer::{Buffer, pool};
 use super::clock::Instant;
-use super::lock;
 use super::node::Reading;
 use super::site::{OVERFLOW, Site};
 use super::tree::Place;
-use super::{clock, cost, local, merge};
+use super::{clock, cost, local, lock, merge};
 use crate::machine;
 use crate::profile::{self, Environment, Profile, Stack, Timeline, TimelineEvent};
 

@@ -4,10 +4,9 @@ use std::marker::PhantomData;
 
 use super::call::{self, Open};
 use super::field::{Count, Field, Figure, Value, setters};
-use super::local;
 use super::node::Node;
 use super::site::Site;
-use super::switch;
+use super::{local, switch};
 use crate::profile::Executions;
 
 /// Records the time until it is dropped, also after a panic.

@@ -9,10 +9,10 @@ use super::buffer::{Buffer, pool};
 use super::cache::{self, Cache};
 use super::clock;
 use super::node::{Node, ROOT};
+use super::reservoir::Writer;
 use super::site::{self, Site};
 use super::timeline::Slot;
 use super::tree::End;
-use super::writer::Writer;
 
 /// Calls in threads that had already returned their buffer.
 static LATE: AtomicU64 = AtomicU64::new(0);

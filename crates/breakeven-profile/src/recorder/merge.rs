@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use super::clock::Clock;
 use super::field::Figure;
 use super::node::Reading;
-use super::reservoir::CAPACITY;
+use super::reservoir::{CAPACITY, Random};
 use super::site::Site;
-use super::writer::Random;
 use crate::profile::{Operation, Run};
 use crate::stats::Moments;
 

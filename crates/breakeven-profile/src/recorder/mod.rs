@@ -59,7 +59,6 @@
 //! reads it through a sequence lock per node, so that neither waits for the other. Only the
 //! allocator and the call of `atexit` are unsafe code.
 
-mod allocator;
 mod buffer;
 mod cache;
 mod call;
@@ -82,11 +81,9 @@ mod site;
 mod switch;
 mod timeline;
 mod tree;
-mod writer;
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-pub use allocator::TrackingAllocator;
 pub use clock::{Clock, Instant};
 pub use export::Losses;
 pub use field::{Count, Value};
@@ -94,6 +91,7 @@ pub use future::{AsyncCall, Recorded};
 pub use guard::Guard;
 #[cfg(feature = "tracing")]
 pub use layer::TracingLayer;
+pub use memory::TrackingAllocator;
 pub use profiler::{ExportError, Profiler, get_profiler, is_on};
 pub use site::Site;
 

@@ -12,8 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, fence};
 use super::field::{Attributes, Field};
 use super::lock;
 use super::memory::Memory;
-use super::reservoir::{Draw, Slots};
-use super::writer::Writer;
+use super::reservoir::{Draw, Slots, Writer};
 use crate::profile::Executions;
 
 /// The node outside all operations. Nothing is ever recorded in it.

@@ -5,8 +5,7 @@ use std::path::Path;
 use super::buffer::pool;
 use super::export::{self, Losses};
 use super::guard::Guard;
-use super::lock;
-use super::{local, switch};
+use super::{local, lock, switch};
 use crate::file::{self, FileError};
 use crate::profile::{Environment, Profile};
 

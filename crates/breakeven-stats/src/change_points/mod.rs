@@ -25,7 +25,6 @@
 //! `docs/judging.md` has the figures: what is found, what is found besides, what could be.
 
 mod clean;
-mod noise;
 mod outlying;
 mod scan;
 mod whitened;
@@ -37,7 +36,7 @@ use outlying::Outlying;
 use scan::Explaining;
 use whitened::Whitened;
 
-pub use whitened::SHORTEST_SEGMENT;
+pub use clean::SHORTEST_SEGMENT;
 
 /// Resemblances of neighbours that are tried.
 const ALIKE: [f64; 10] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
@@ -127,7 +126,7 @@ pub fn change_points(values: &[f64], level: f64) -> Result<Segmented, StatsError
 fn best(values: &[f64]) -> Explained {
     let explained = ALIKE.map(|_| None);
     let mut explained: [Option<Explained>; ALIKE.len()] = explained;
-    let by_differences = noise::resemblance(values);
+    let by_differences = clean::resemblance(values);
     let tried = ALIKE.len() - if values.len() < NO_DRIFT { 2 } else { 0 };
     let nearest = ALIKE.iter().position(|alike| *alike >= by_differences);
     let mut at = nearest.unwrap_or(tried).min(tried - 1);

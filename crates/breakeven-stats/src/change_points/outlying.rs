@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use super::whitened::SHORTEST_SEGMENT;
+use super::clean::SHORTEST_SEGMENT;
 
 /// How far a place may be moved.
 const REACH: usize = 8;

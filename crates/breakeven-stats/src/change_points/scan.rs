@@ -1,6 +1,7 @@
 //! Steps tested at every place of intervals of all lengths.
 
-use super::whitened::{SHORTEST_SEGMENT, Whitened, segment};
+use super::clean::SHORTEST_SEGMENT;
+use super::whitened::{Whitened, segment};
 
 /// Score from which a step is considered: chance candidates are removed later.
 const WORTH_A_LOOK: f64 = 2.8;

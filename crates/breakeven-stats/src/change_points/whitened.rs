@@ -1,10 +1,7 @@
 //! A series under an assumed resemblance of neighbours: steps and levels by generalised
 //! least squares.
 
-use super::noise::scale_of_differences;
-
-/// Fewest values on each side of a change: fewer cannot be distinguished from outliers.
-pub const SHORTEST_SEGMENT: usize = 3;
+use super::clean::{SHORTEST_SEGMENT, scale_of_differences};
 
 /// The values of the segment of that number between changes.
 pub(super) fn segment(length: usize, changes: &[usize], number: usize) -> (usize, usize) {

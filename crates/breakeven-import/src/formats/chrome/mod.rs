@@ -14,8 +14,7 @@ use crate::formats::{Format, Options};
 use crate::json;
 use crate::note::Notes;
 use crate::source::Source;
-use crate::walk::Raw;
-use crate::walk::{Parts, Want};
+use crate::walk::{Parts, Raw, Want};
 
 use build::Builder;
 
@@ -43,17 +42,17 @@ struct OtherData {
 
 /// The document is an object with `traceEvents`, or the list alone.
 impl Parts for Builder {
-    fn want(&mut self, place: &str) -> Result<Want, String> {
+    fn want(&mut self, place: &str) -> Want {
         self.is_list_found |= matches!(place, "traceEvents" | "[]");
-        Ok(match place {
+        match place {
             "" => Want::Either("a trace: an object with traceEvents, or a list of events"),
             "traceEvents" => Want::List("a list of events"),
             "traceEvents[]" | "[]" | "otherData" | "deviceProperties" => Want::Text,
             _ => Want::Nothing,
-        })
+        }
     }
 
-    fn part(&mut self, place: &str, value: Raw<'_>) -> Result<(), String> {
+    fn part(&mut self, place: &str, value: Raw<'_>) {
         match place {
             "otherData" => {
                 let data: Option<OtherData> = value.read();
@@ -62,7 +61,6 @@ impl Parts for Builder {
             "deviceProperties" => self.gpus = value.entries().flatten().collect(),
             _ => self.take(&value.read().unwrap_or_default()),
         }
-        Ok(())
     }
 
     fn end(&mut self, place: &str) -> Result<(), String> {

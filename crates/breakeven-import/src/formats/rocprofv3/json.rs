@@ -14,8 +14,7 @@ use crate::json;
 use crate::note::{Notes, Skipped};
 use crate::source::Source;
 use crate::trace::{Activity, Trace, When, Work};
-use crate::walk::{self, Raw};
-use crate::walk::{Parts, Want};
+use crate::walk::{self, Parts, Raw, Want};
 
 pub(crate) static IMPORTER: Format = Format {
     name: "rocprofv3",
@@ -179,14 +178,14 @@ const PROCESSES: [&str; 2] = ["rocprofiler-sdk-tool[]", "rocprofiler-sdk-tool"];
 const RECORDS: &str = ".buffer_records.";
 
 impl Parts for Tool {
-    fn want(&mut self, place: &str) -> Result<Want, String> {
+    fn want(&mut self, place: &str) -> Want {
         if place.is_empty() {
-            return Ok(Want::Object("an object with rocprofiler-sdk-tool"));
+            return Want::Object("an object with rocprofiler-sdk-tool");
         }
         let Some(inside) = PROCESSES.iter().find_map(|start| place.strip_prefix(start)) else {
-            return Ok(Want::Nothing);
+            return Want::Nothing;
         };
-        Ok(match inside {
+        match inside {
             "" => {
                 self.next_process();
                 Want::Either("the records of a process, or a list of such")
@@ -201,10 +200,10 @@ impl Parts for Tool {
                 Some(record) if record.ends_with("[]") => Want::Text,
                 _ => Want::Nothing,
             },
-        })
+        }
     }
 
-    fn part(&mut self, place: &str, value: Raw<'_>) -> Result<(), String> {
+    fn part(&mut self, place: &str, value: Raw<'_>) {
         let (_, inside) = place.split_once('.').unwrap_or_default();
         match inside {
             "agents" => self.agents(value.entries().flatten()),
@@ -233,7 +232,6 @@ impl Parts for Tool {
                 self.number += 1;
             }
         }
-        Ok(())
     }
 }
 

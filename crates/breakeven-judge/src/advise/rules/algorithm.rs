@@ -15,11 +15,10 @@
 use breakeven_profile::profile::Operation;
 use breakeven_stats::{Line, power_law};
 
-use super::super::case::{Case, Subject};
+use super::super::case::{Case, Gain, Saving, Subject, Verdict};
 use super::super::elsewhere::roof_ns;
 use super::super::evidence::{Evidence, ExpectedFrom};
-use super::super::proposal::{Gain, Saving, Verdict};
-use super::definition::{Definition, Saves, SuggestionType};
+use super::{Definition, Saves, SuggestionType};
 use crate::winner::{run_medians, typical_ns};
 
 /// Confidence level of the exponent's interval.

@@ -15,10 +15,9 @@
 //! counted. On the CPU the repeated cost is unknown: no estimate.
 
 use super::super::calls::CallsOf;
-use super::super::case::{Case, Subject};
+use super::super::case::{Case, Gain, Subject, Verdict};
 use super::super::evidence::{Evidence, Quantity};
-use super::super::proposal::{Gain, Verdict};
-use super::definition::{Definition, Saves, SuggestionType};
+use super::{Definition, Saves, SuggestionType};
 
 /// Assumed launch latencies of GPUs without a measurement, ns.
 const LAUNCH_GUESS_NS: [f64; 2] = [5e3, 1e5];

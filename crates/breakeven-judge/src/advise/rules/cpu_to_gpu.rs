@@ -12,11 +12,10 @@
 use breakeven_profile::profile::Device;
 use breakeven_profile::unit;
 
-use super::super::case::{Case, Subject};
+use super::super::case::{Case, Gain, Subject, Verdict};
 use super::super::elsewhere::{Elsewhere, elsewhere, roof_with_transfer_ns};
 use super::super::evidence::{Evidence, Quantity};
-use super::super::proposal::{Gain, Verdict};
-use super::definition::{Definition, Saves, SuggestionType};
+use super::{Definition, Saves, SuggestionType};
 
 /// What to do, whatever the evidence.
 const HINT: &str = "send inputs of this size to a GPU form; keep the following steps on the \

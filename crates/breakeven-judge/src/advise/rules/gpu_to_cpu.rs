@@ -11,11 +11,10 @@
 use breakeven_profile::profile::Device;
 use breakeven_profile::unit;
 
-use super::super::case::{Case, Subject};
+use super::super::case::{Case, Gain, Subject, Verdict};
 use super::super::elsewhere::{Elsewhere, elsewhere, roof_ns};
 use super::super::evidence::{Evidence, Quantity};
-use super::super::proposal::{Gain, Verdict};
-use super::definition::{Definition, Saves, SuggestionType};
+use super::{Definition, Saves, SuggestionType};
 
 pub(super) const RULE: Definition = Definition {
     kind: SuggestionType::Routing,

@@ -1,5 +1,4 @@
-//! MEMORY: an operation that uses over 100 MB, or one on a GPU of whose calls more than one in
-//! twenty must allocate from the device.
+//! MEMORY: an operation that uses over 100 MB.
 //!
 //! If the profile has bytes and peaks, the roofline shows whether memory is the bottleneck. An
 //! operation bound by arithmetic (60 % or more of that peak) overrules the rule.
@@ -10,50 +9,19 @@
 //! / call. Above 60 % of the bandwidth only fewer bytes help: no estimate. There is none either
 //! without peaks or flops, because the time may then be arithmetic.
 
-use breakeven_profile::profile::DeviceMemory;
-
-use super::super::case::{Case, Subject};
-use super::super::evidence::{Evidence, Quantity};
-use super::super::proposal::{Gain, Verdict};
-use super::super::roofline::Gap;
-use super::definition::{Definition, Saves, SuggestionType};
-
-/// Fraction of the calls that should find their memory in the pool, and calls below which the
-/// fraction is chance.
-const REUSED: f64 = 0.95;
-const FEWEST_CALLS: u64 = 20;
+use super::super::case::{Case, Gain, Subject, Verdict};
+use super::super::elsewhere::Gap;
+use super::super::evidence::Quantity;
+use super::{Definition, Saves, SuggestionType};
 
 pub(super) const RULE: Definition = Definition {
     kind: SuggestionType::Memory,
     saves: Saves::Roofline,
-    applies: |case, subject| {
-        let is_large = subject.memory_bytes > Some(case.thresholds.large_memory_bytes);
-        is_large || rarely_reused(subject).is_some()
-    },
+    applies: |case, subject| subject.memory_bytes > Some(case.thresholds.large_memory_bytes),
     ask,
 };
 
-/// How often calls found their memory in the pool, if too seldom.
-fn rarely_reused(subject: &Subject<'_>) -> Option<DeviceMemory> {
-    let memory = DeviceMemory::of(&subject.operation.attributes)?;
-    let is_rare = memory.calls >= FEWEST_CALLS && memory.hit_rate() < Some(REUSED);
-    (is_rare && subject.device().is_gpu()).then_some(memory)
-}
-
 fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
-    if let Some(memory) = rarely_reused(subject) {
-        let reuse = Evidence::Reuse(memory);
-        return Verdict::suggest(
-            reuse.to_string(),
-            "drop outputs and tensors on the device before the next call, use few different \
-             sizes, and do not trim between calls",
-            vec![reuse],
-            Gain::unknown(
-                "the time of allocating memory on the device was not measured",
-                None,
-            ),
-        );
-    }
     let limit = case.thresholds.large_memory_bytes;
     let held_bytes = subject.memory_bytes.unwrap_or(0);
     let bound = case.thresholds.bound_share;
@@ -92,25 +60,12 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
             ),
         ),
     };
-    let of_bytes = match subject.device().is_gpu() {
-        true => (case.profile.gpu(&subject.operation.device)).and_then(|gpu| gpu.memory_bytes),
-        false => (case.profile.environment.cpu.as_ref())
-            .and_then(|cpu| cpu.usable_memory_bytes.or(cpu.memory_bytes)),
-    };
-    let capacity = of_bytes.map(|of_bytes| Evidence::Capacity {
-        held_bytes,
-        of_bytes,
-    });
     let roofline = gap.map(|gap| gap.evidence());
     let basis = roofline.as_ref().unwrap_or(&thumb).to_string();
     Verdict::suggest(
         format!("a call holds {:.0} MB; {basis}", held_bytes as f64 / 1e6),
         hint,
-        roofline
-            .into_iter()
-            .chain([thumb])
-            .chain(capacity)
-            .collect(),
+        roofline.into_iter().chain([thumb]).collect(),
         gain,
     )
 }

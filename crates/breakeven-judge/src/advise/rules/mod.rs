@@ -7,22 +7,16 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::calls::CallsOf;
-use super::case::{Case, Subject};
+use super::case::{Case, Subject, Verdict};
 use super::evidence::Evidence;
-use super::proposal::Verdict;
 
 mod algorithm;
 mod batching;
 mod caching;
 mod cpu_to_gpu;
-mod definition;
 mod gpu_to_cpu;
-mod less_energy;
 mod memory;
 mod parallelization;
-
-pub(super) use definition::Definition;
-pub use definition::SuggestionType;
 
 macro_rules! rules {
     ($($(#[$doc:meta])* $rule:ident: $file:ident,)*) => {
@@ -51,8 +45,6 @@ rules! {
     GpuToCpu: gpu_to_cpu,
     /// A CPU operation that is faster on a GPU.
     CpuToGpu: cpu_to_gpu,
-    /// An operation that needs less energy on a device that is not faster.
-    LessEnergy: less_energy,
     /// Many calls in sequence.
     Batching: batching,
     /// Much memory.
@@ -98,6 +90,68 @@ impl Rule {
 }
 
 impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+// The definition of a rule of the advice.
+
+/// A rule: its subject and its question.
+pub(super) struct Definition {
+    pub(super) kind: SuggestionType,
+    pub(super) saves: Saves,
+    /// What the case must have for the rule to apply.
+    pub(super) applies: fn(&Case<'_>, &Subject<'_>) -> bool,
+    /// The rule's question: whether the operation should change, and the gain.
+    pub(super) ask: fn(&Case<'_>, &Subject<'_>) -> Verdict,
+}
+
+/// Which time of an operation a rule saves. Two rules may save the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Saves {
+    /// All time on this device, because the operation runs on another.
+    OtherDevice,
+    /// Time that only this device costs, such as a launch.
+    ThisDevice,
+    /// The gap between the device's time and its time at the peaks.
+    Roofline,
+    /// The time of unnecessary work.
+    Work,
+}
+
+impl Saves {
+    /// True if both save the same time of an operation.
+    pub(super) fn same_as(self, other: Self) -> bool {
+        let of_device = |saves| matches!(saves, Self::ThisDevice | Self::Roofline);
+        match self {
+            Self::OtherDevice => of_device(other),
+            Self::ThisDevice => other == Self::OtherDevice,
+            Self::Roofline => matches!(other, Self::OtherDevice | Self::Roofline),
+            Self::Work => false,
+        }
+    }
+}
+
+/// The kind of change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum SuggestionType {
+    /// Run it on another device.
+    Routing,
+    /// Make fewer, larger calls.
+    Batching,
+    /// Use less memory, or use it better.
+    Memory,
+    /// Keep results instead of recomputing them.
+    Caching,
+    /// Use a method that needs less work.
+    Algorithm,
+    /// Keep more of the device busy.
+    Parallelization,
+}
+
+impl fmt::Display for SuggestionType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)
     }

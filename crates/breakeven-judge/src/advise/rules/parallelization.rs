@@ -8,11 +8,10 @@
 //! range; the roofline's time bounds both if there are peaks. t is the kernel's time if it was
 //! measured separately, else the call's. A use of zero cannot be divided by: no estimate.
 
-use super::super::case::{Case, Subject};
+use super::super::case::{Case, Gain, Subject, Verdict};
+use super::super::elsewhere::Gap;
 use super::super::evidence::Quantity;
-use super::super::proposal::{Gain, Verdict};
-use super::super::roofline::Gap;
-use super::definition::{Definition, Saves, SuggestionType};
+use super::{Definition, Saves, SuggestionType};
 use crate::roofline::compute_ns;
 
 pub(super) const RULE: Definition = Definition {
