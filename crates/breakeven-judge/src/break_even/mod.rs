@@ -16,6 +16,7 @@
 
 mod fit;
 mod page;
+mod plot;
 mod sweep;
 mod swept;
 #[cfg(test)]

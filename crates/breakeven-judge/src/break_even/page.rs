@@ -4,9 +4,9 @@ use std::fmt;
 
 use breakeven_profile::unit;
 
-use super::{BreakEven, Point, Rival, Swept, Time};
+use super::{BreakEven, Point, Rival, Swept, Time, plot};
 use crate::page::figures::{time, times};
-use crate::page::{Column, Page, Row, Table, Text, Tone, WIDTH};
+use crate::page::{Block, Column, Page, Row, Table, Text, Tone, WIDTH};
 
 impl Swept {
     /// The page: table, plot, failures and remarks, and what was found. `label` names a device.
@@ -25,6 +25,7 @@ impl Swept {
             page.say("nothing was measured");
         } else {
             page.table(self.table(&label));
+            page.blocks.extend(plot::of(self).map(Block::Picture));
         }
         let count = |value: u64| unit::count(value as f64);
         for point in &self.points {
