@@ -20,7 +20,7 @@ use clap::Subcommand;
 
 use crate::ab::args::AbArgs;
 use crate::devices::DevicesArgs;
-use crate::doctor::run::DoctorArgs;
+use crate::doctor::DoctorArgs;
 use crate::exit::Ending;
 use crate::monitor::args::MonitorArgs;
 use crate::plan::args::PlanArgs;
@@ -54,13 +54,6 @@ pub(crate) enum Command {
     /// Measure what the parent process asks for on stdin
     #[command(hide = true)]
     Worker,
-    /// End the jobs of a run that was killed
-    #[cfg(target_os = "linux")]
-    #[command(hide = true)]
-    RunGuard {
-        /// The value that identifies its processes
-        run: String,
-    },
 }
 
 pub(crate) fn run(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
@@ -71,15 +64,10 @@ pub(crate) fn run(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -
         Command::Tune(args) => crate::tune::run(args, out, err),
         Command::Devices(args) => crate::devices::run(args, out, err),
         Command::Monitor(args) => crate::monitor::run(args, out, err),
-        Command::Doctor(args) => crate::doctor::run::run(args, out, err),
+        Command::Doctor(args) => crate::doctor::run(args, out),
         Command::Ab(args) => crate::ab::run(args, out, err),
         #[cfg(unix)]
         Command::Run(args) => crate::run::run(args, err),
-        #[cfg(target_os = "linux")]
-        Command::RunGuard { run } => {
-            crate::run::guard::run(run)?;
-            Ok(Ending::Done)
-        }
         Command::Worker => worker::own_channel(out)
             .and_then(|mut channel| worker::run(std::io::stdin().lock(), &mut *channel)),
     }

@@ -112,8 +112,6 @@ impl Session {
 
     fn take(&mut self, cell: &Cell, message: Message) -> Result<(), JoinError> {
         match message {
-            // The cost model alone gets its times.
-            Message::Measured(_) if matches!(cell, Cell::Lesson(_)) => {}
             Message::Measured(profile) => self.current = *profile,
             Message::EnergyUnknown { device, why } => {
                 if let Some(mut operation) = cell.operations().pop() {
@@ -163,12 +161,6 @@ impl Session {
     fn failed(&mut self, cell: &Cell, failure: Failure) {
         let announced = cell.operations().pop();
         match (cell, announced) {
-            (Cell::Lesson(cell), _) => {
-                let (kernel, on) = (&cell.kernel, &cell.strategy);
-                self.warnings.push(format!(
-                    "the cost model learned nothing of {kernel} by {on}: {failure}"
-                ));
-            }
             (Cell::Peak { device }, _) => {
                 let label = self.profile.device_label(device);
                 let note = format!("{label}: its peaks could not be measured: {failure}");

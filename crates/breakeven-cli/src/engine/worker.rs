@@ -197,8 +197,7 @@ impl Worker<'_> {
                 let mark = |operation: &mut _| point.mark(operation);
                 return self.measure(&point.workload()?, &point.device, mark);
             }
-            Cell::Batch(batch) => return self.batch(batch, false),
-            Cell::Lesson(batch) => return self.batch(batch, true),
+            Cell::Batch(batch) => return self.batch(batch),
         };
         Ok(self.outbox.send(&message)?)
     }

@@ -337,9 +337,7 @@ fn show_progress(progress: &ProgressBar, cell: &Cell, step: &Step, run: u32, run
         Cell::Noise { work, .. } => format!("noise: {work}"),
         Cell::Kernel { kernel, device, .. } => format!("{kernel} on {device}"),
         Cell::Point(point) => format!("{} on {}", point.kernel, point.device),
-        Cell::Batch(batch) | Cell::Lesson(batch) => {
-            format!("{}, {}", batch.kernel, batch.strategy)
-        }
+        Cell::Batch(batch) => format!("{}, {}", batch.kernel, batch.strategy),
     };
     match runs {
         1 => progress.set_message(now),

@@ -32,8 +32,6 @@ pub(super) struct Summary {
     pub(super) failed_before: u64,
     /// Other jobs of the joblog.
     pub(super) unmatched: usize,
-    /// Outputs that the spool keeps for the next run.
-    pub(super) held: usize,
     /// Number of quarantines of a GPU.
     pub(super) quarantines: u64,
 }
@@ -135,12 +133,6 @@ impl Summary {
             if others > 0 {
                 lines.push(format!("  and {}", unit::count(others as f64)));
             }
-        }
-        if self.held > 0 {
-            let held = jobs(self.held as u64);
-            lines.push(format!(
-                "the output of {held} is kept; --resume prints it in order"
-            ));
         }
         lines
     }

@@ -10,7 +10,7 @@ use breakeven_profile::profile::{Failure, Run};
 use breakeven_profile::unit;
 
 use super::Measured;
-use super::axis::range;
+use super::kernel::range;
 use super::page::SIZE;
 use crate::ab::Limit;
 use crate::engine::session::{Session, detect};

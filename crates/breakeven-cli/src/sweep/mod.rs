@@ -6,22 +6,18 @@ use std::io::Write;
 use anyhow::{Result, bail};
 use breakeven_judge::Outcome;
 use breakeven_judge::break_even::Swept;
+use breakeven_judge::page::is_obeyed;
 use breakeven_profile::file;
 
 use crate::engine::session::{Machine, Session};
-use crate::engine::supervisor::Ended;
-use crate::exit::{Ending, Interrupted};
+use crate::exit::Ending;
 use crate::print::unless_closed;
 use crate::sweep::args::SweepArgs;
 
 pub(crate) mod args;
-mod axis;
-mod check;
 #[cfg(unix)]
 mod commands;
 mod constant;
-mod executions;
-mod found;
 mod kernel;
 pub(crate) mod page;
 
@@ -36,9 +32,9 @@ struct Measured {
 
 pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     if let Some(source) = &args.check {
-        return check::run(source, out);
+        return constant::check(source, out);
     }
-    let mut measured = measure(args)?;
+    let measured = measure(args)?;
     // Written first: measurements must not wait for a blocked terminal.
     let written = measured.session.keep(args.output.as_deref());
     let printed = match args.emit {
@@ -56,20 +52,9 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     if let Some(Some(constant)) = &constant {
         unless_closed(out.write_all(constant.as_bytes()).map_err(Into::into))?;
     }
-    let taught = match args.kernel {
-        Some(kernel) => kernel::teach(args, &axis::Axis::of(kernel, args)?, &mut measured)?,
-        // Batches of tasks teach the model what a task costs on a device. A command at a size is no
-        // batch of tasks, and no batch asks for it.
-        None => Ended::Complete,
-    };
     for warning in &measured.session.warnings {
         // The reader of stderr may be gone.
         let _ = writeln!(err, "warning: {warning}");
-    }
-    if taught == Ended::Interrupted {
-        let said = "interrupted: all sizes were measured, but the cost model has learned only \
-            some of them";
-        return Err(Interrupted(said).into());
     }
     let failed = measured.swept.has_failed() || !measured.session.notes.is_empty();
     if constant == Some(None) {
@@ -93,8 +78,15 @@ fn measure(args: &SweepArgs) -> Result<Measured> {
             .as_deref()
             .map_or(Ok(()), file::check_writable)?)
     };
+    let texts = [&args.cpu, &args.gpu, &args.name].into_iter().flatten();
+    if args.emit.is_some() && texts.clone().any(|text| text.contains(is_obeyed)) {
+        bail!(
+            "--emit: a comment in a source file cannot hold a command with line breaks or control \
+             characters; put the command into a script"
+        );
+    }
     if let Some(kernel) = args.kernel {
-        let axis = axis::Axis::of(kernel, args)?;
+        let axis = kernel::Axis::of(kernel, args)?;
         check_output()?;
         return kernel::measure(args, &axis);
     }
