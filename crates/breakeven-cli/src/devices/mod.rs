@@ -24,7 +24,7 @@ pub(crate) struct DevicesArgs {
 
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: crate::values::TableFormat,
+    pub(crate) format: crate::values::PageFormat,
 }
 
 /// Seconds after which an unresponsive driver counts as hung.
@@ -42,8 +42,8 @@ pub(crate) fn run(args: &DevicesArgs, out: &mut dyn Write, err: &mut dyn Write) 
         load: &load,
         peaks: &session.profile.evidence.peaks,
     };
-    page::write(&listing, args.format, out)?;
-    out.flush()?;
+    let page = || page::page(&listing);
+    crate::print::page_or_document(args.format, page, || &listing, out)?;
     for note in &session.notes {
         let _ = writeln!(err, "{note}");
     }

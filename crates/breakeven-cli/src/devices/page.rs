@@ -1,8 +1,5 @@
 //! The list of devices.
 
-use std::io::Write;
-
-use anyhow::Result;
 use breakeven::hardware::{CoreLimit, Fact, GpuInfo, GpuKind, HardwareCapabilities, SystemLoad};
 use breakeven_judge::page::{Page, Text};
 use breakeven_profile::profile::{Device, Peak};
@@ -10,7 +7,6 @@ use breakeven_profile::unit;
 use serde::Serialize;
 
 use crate::show::environment::{PEAK_HEADS, peak_cells};
-use crate::values::TableFormat;
 
 /// What the command found.
 #[derive(Serialize)]
@@ -22,14 +18,7 @@ pub(crate) struct Listing<'l> {
     pub(crate) peaks: &'l [Peak],
 }
 
-pub(crate) fn write(listing: &Listing<'_>, format: TableFormat, out: &mut dyn Write) -> Result<()> {
-    match format {
-        TableFormat::Table => crate::print::print(&page(listing), out),
-        TableFormat::Json => crate::print::document(listing, out),
-    }
-}
-
-fn page(listing: &Listing<'_>) -> Page {
+pub(crate) fn page(listing: &Listing<'_>) -> Page {
     let hardware = listing.hardware;
     let mut page = Page::default();
     page.heading(format!("cpu: {}", hardware.cpu_model));

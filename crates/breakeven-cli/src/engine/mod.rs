@@ -22,7 +22,7 @@ use crate::ab::args::AbArgs;
 use crate::devices::DevicesArgs;
 use crate::doctor::DoctorArgs;
 use crate::exit::Ending;
-use crate::monitor::args::MonitorArgs;
+use crate::monitor::MonitorArgs;
 use crate::plan::args::PlanArgs;
 use crate::profile::args::ProfileArgs;
 #[cfg(unix)]

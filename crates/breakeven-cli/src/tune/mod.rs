@@ -16,7 +16,7 @@ use crate::engine::suite::{Problem, Workload};
 use crate::engine::supervisor::interruption;
 use crate::exit::{Ending, Interrupted};
 use crate::tune::page::{write, write_one};
-use crate::values::TableFormat;
+use crate::values::PageFormat;
 
 pub(crate) mod page;
 
@@ -53,7 +53,7 @@ pub(crate) struct TuneArgs {
 
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: crate::values::TableFormat,
+    pub(crate) format: crate::values::PageFormat,
 }
 
 /// The inputs that kernels are tuned on.
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &TuneArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
                 if args.again { tuner.again() } else { tuner }
             }) {
                 Ok(Some(kernel)) => {
-                    if args.format == TableFormat::Table {
+                    if args.format == PageFormat::Table {
                         write_one(&kernel, out)?;
                     }
                     found.push(kernel);
@@ -111,7 +111,7 @@ pub(crate) fn run(args: &TuneArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
             }
         }
     }
-    if args.format == TableFormat::Json {
+    if args.format != PageFormat::Table {
         write(&found, args.format, out)?;
     }
     let budgets = Outcome::Passed;
@@ -141,7 +141,7 @@ fn known(args: &TuneArgs, out: &mut dyn Write) -> Result<Ending> {
     }
     let mut kernels = tuned.kernels();
     kernels.retain(|kernel| is_meant(&kernel.key.kernel));
-    if kernels.is_empty() && args.format == TableFormat::Table {
+    if kernels.is_empty() && args.format == PageFormat::Table {
         writeln!(out, "nothing is tuned yet; `breakeven tune` searches")?;
     }
     write(&kernels, args.format, out)?;

@@ -8,8 +8,8 @@ use breakeven_judge::page::figures::plural;
 use breakeven_judge::page::{Column, Page, Row, Table, Text, Tone};
 use breakeven_profile::unit;
 
-use crate::print::{document, print};
-use crate::values::TableFormat;
+use crate::print::{page_or_document, print};
+use crate::values::PageFormat;
 
 /// Most configurations that are shown of a tuned kernel, besides the default and the winner.
 const SHOWN: usize = 5;
@@ -25,20 +25,17 @@ pub(crate) fn write_one(kernel: &TunedKernel, out: &mut dyn Write) -> Result<()>
 /// Kernels with all tried configurations.
 pub(crate) fn write(
     kernels: &[TunedKernel],
-    format: TableFormat,
+    format: PageFormat,
     out: &mut dyn Write,
 ) -> Result<()> {
-    match format {
-        TableFormat::Table => {
-            let mut page = Page::default();
-            for kernel in kernels {
-                add(kernel, usize::MAX, &mut page);
-            }
-            print(&page, out)?;
-        }
-        TableFormat::Json => document(&kernels, out)?,
-    }
-    Ok(out.flush()?)
+    let page = || {
+        let mut page = Page::default();
+        kernels
+            .iter()
+            .for_each(|kernel| add(kernel, usize::MAX, &mut page));
+        page
+    };
+    page_or_document(format, page, || kernels, out)
 }
 
 fn add(kernel: &TunedKernel, shown: usize, page: &mut Page) {

@@ -8,8 +8,8 @@ use breakeven_judge::page::{Column, Page, Row, Table, Text, Tone};
 use breakeven_profile::unit;
 use serde::Serialize;
 
-use crate::print::{document, print};
-use crate::values::TableFormat;
+use crate::print::page_or_document;
+use crate::values::PageFormat;
 
 /// A chain's placement on a machine.
 #[derive(Serialize)]
@@ -28,23 +28,18 @@ pub(crate) struct ChainPlan {
 /// One plan, or one here and one for a described machine.
 pub(crate) fn write_chain(
     plans: &[ChainPlan],
-    format: TableFormat,
+    format: PageFormat,
     out: &mut dyn Write,
 ) -> Result<()> {
-    match format {
-        TableFormat::Table => {
-            let mut page = Page::default();
-            for plan in plans {
-                add(plan, &mut page);
-            }
-            print(&page, out)?;
-        }
-        TableFormat::Json => match plans {
-            [plan] => document(plan, out)?,
-            plans => document(&plans, out)?,
-        },
+    let page = || {
+        let mut page = Page::default();
+        plans.iter().for_each(|plan| add(plan, &mut page));
+        page
+    };
+    match plans {
+        [plan] => page_or_document(format, page, || plan, out),
+        plans => page_or_document(format, page, || plans, out),
     }
-    Ok(out.flush()?)
 }
 
 fn add(plan: &ChainPlan, page: &mut Page) {

@@ -4,13 +4,14 @@ use std::io::Write;
 
 use anyhow::Result;
 use breakeven::WorkloadProfile;
-use breakeven::plan::{Basis, Candidate, Decision, ExecutionStrategy, Machine, Share};
+use breakeven::plan::{Basis, Candidate, Decision, Evidence, ExecutionStrategy, Machine, Share};
 use breakeven_profile::unit;
+use serde::Serialize;
 
-use crate::values::TableFormat;
+use crate::print::page_or_document;
+use crate::values::PageFormat;
 
 mod chain;
-mod json;
 mod table;
 
 /// Where a batch runs on a machine.
@@ -147,24 +148,71 @@ fn times(ns: f64, other: f64) -> String {
 
 pub(crate) use chain::{ChainPlan, write_chain};
 
-pub(crate) fn write_plan(plan: &Plan, format: TableFormat, out: &mut dyn Write) -> Result<()> {
-    match format {
-        TableFormat::Table => crate::print::print(&crate::plan::page::table::of(plan), out)?,
-        TableFormat::Json => json::write(plan, out)?,
+/// A decision as JSON.
+#[derive(Serialize)]
+struct Document<'p> {
+    #[serde(flatten)]
+    decision: &'p Decision,
+    estimated_gpu_tasks: usize,
+    estimated_cpu_tasks: usize,
+    shares: &'p [Share],
+    reasoning: Vec<String>,
+    /// `measured`, `fitted` or `heuristic`: the source of the chosen time.
+    evidence: Evidence,
+    /// The strategy without the operator's.
+    otherwise: Option<ExecutionStrategy>,
+    workload: WorkloadProfile,
+    machine: MachineEntry<'p>,
+    notes: &'p [String],
+}
+
+#[derive(Serialize)]
+struct MachineEntry<'p> {
+    name: &'p str,
+    #[serde(flatten)]
+    machine: &'p Machine,
+}
+
+/// Both decisions as JSON.
+#[derive(Serialize)]
+struct Both<'p> {
+    here: Document<'p>,
+    described: Document<'p>,
+    answer: String,
+}
+
+fn document(plan: &Plan) -> Document<'_> {
+    let (estimated_gpu_tasks, estimated_cpu_tasks) = plan.tasks();
+    Document {
+        decision: &plan.decision,
+        estimated_gpu_tasks,
+        estimated_cpu_tasks,
+        shares: &plan.shares,
+        reasoning: plan.reasoning(),
+        evidence: plan.decision.evidence(),
+        otherwise: plan.otherwise.as_ref().map(|otherwise| otherwise.strategy),
+        workload: plan.workload,
+        machine: MachineEntry {
+            name: &plan.name,
+            machine: &plan.machine,
+        },
+        notes: &plan.notes,
     }
-    Ok(out.flush()?)
+}
+
+pub(crate) fn write_plan(plan: &Plan, format: PageFormat, out: &mut dyn Write) -> Result<()> {
+    page_or_document(format, || table::of(plan), || document(plan), out)
 }
 
 pub(crate) fn write_comparison(
     comparison: &Comparison,
-    format: TableFormat,
+    format: PageFormat,
     out: &mut dyn Write,
 ) -> Result<()> {
-    match format {
-        TableFormat::Table => {
-            crate::print::print(&crate::plan::page::table::of_both(comparison), out)?
-        }
-        TableFormat::Json => json::write_comparison(comparison, out)?,
-    }
-    Ok(out.flush()?)
+    let both = || Both {
+        here: document(&comparison.here),
+        described: document(&comparison.described),
+        answer: comparison.answer(),
+    };
+    page_or_document(format, || table::of_both(comparison), both, out)
 }
