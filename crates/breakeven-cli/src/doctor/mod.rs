@@ -30,7 +30,7 @@ use crate::engine::protocol::{Cell, Request};
 use crate::engine::session::Session;
 use crate::engine::suite::{NoiseWork, WORKING_SET_BYTES};
 use crate::engine::supervisor::{self, Ended};
-use crate::exit::{Ending, Interrupted};
+use crate::exit::Interrupted;
 
 mod facts;
 mod page;
@@ -83,7 +83,7 @@ const PART_OF_MEMORY: u64 = 8;
 
 const STOPPED: Interrupted = Interrupted("interrupted before anything was measured");
 
-pub(crate) fn run(args: &DoctorArgs, out: &mut dyn Write) -> Result<Ending> {
+pub(crate) fn run(args: &DoctorArgs, out: &mut dyn Write) -> Result<Outcome> {
     let interrupted = supervisor::interruption()?;
     let progress = crate::profile::progress(args.duration.as_millis() as u64);
     progress.set_message("observing the idle machine");
@@ -137,10 +137,10 @@ pub(crate) fn run(args: &DoctorArgs, out: &mut dyn Write) -> Result<Ending> {
     let diagnosis = Diagnosis::new(args, findings(&facts), noise, working_set_bytes, facts);
     let page = || page::page(&diagnosis);
     crate::print::page_or_document(args.format, page, || &diagnosis, out)?;
-    Ok(Ending::Judged(match diagnosis.fit {
+    Ok(match diagnosis.fit {
         true => Outcome::Passed,
         false => Outcome::Inconclusive,
-    }))
+    })
 }
 
 /// The noise of every benchmark, or why it is unknown.

@@ -2,6 +2,7 @@
 //! crate reads and judges the files, and builds without them.
 
 #[cfg(unix)]
+use breakeven_judge::Outcome;
 pub(crate) mod ask;
 pub(crate) mod devices;
 pub(crate) mod load;
@@ -18,16 +19,15 @@ use std::io::Write;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::ab::args::AbArgs;
+use crate::ab::AbArgs;
 use crate::devices::DevicesArgs;
 use crate::doctor::DoctorArgs;
-use crate::exit::Ending;
 use crate::monitor::MonitorArgs;
 use crate::plan::args::PlanArgs;
 use crate::profile::args::ProfileArgs;
 #[cfg(unix)]
 use crate::run::args::RunArgs;
-use crate::sweep::args::SweepArgs;
+use crate::sweep::SweepArgs;
 use crate::tune::TuneArgs;
 
 #[derive(Debug, Subcommand)]
@@ -56,7 +56,7 @@ pub(crate) enum Command {
     Worker,
 }
 
-pub(crate) fn run(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+pub(crate) fn run(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Result<Outcome> {
     match command {
         Command::Profile(args) => crate::profile::run(args, out, err),
         Command::Sweep(args) => crate::sweep::run(args, out, err),

@@ -215,11 +215,6 @@ pub(crate) enum Message {
     Load(Box<SystemLoad>),
     /// All that the cell has measured so far; replaces what it sent before.
     Measured(Box<Profile>),
-    /// Why a counter that worked before reported no energy of the calls on this device.
-    EnergyUnknown {
-        device: String,
-        why: String,
-    },
     /// A note for the user that is no failure.
     Warning(String),
     /// Whether the cost model's data outlives the process.

@@ -113,14 +113,6 @@ impl Session {
     fn take(&mut self, cell: &Cell, message: Message) -> Result<(), JoinError> {
         match message {
             Message::Measured(profile) => self.current = *profile,
-            Message::EnergyUnknown { device, why } => {
-                if let Some(mut operation) = cell.operations().pop() {
-                    operation.device = device;
-                    let is_software = self.profile.is_software_gpu(&operation.device);
-                    let who = operation.key().label(is_software);
-                    self.warn(format!("the energy of {who} is not known: {why}"));
-                }
-            }
             Message::Warning(warning) => self.warn(warning),
             Message::Learned { kept } => self.learned = Some(kept),
             Message::Unsupported(lacking) => {

@@ -1,5 +1,6 @@
 //! `breakeven monitor`: shows the machine's load, and the programs that publish.
 
+use breakeven_judge::Outcome;
 use std::ffi::OsString;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -13,7 +14,6 @@ use clap::Args;
 use page::Load;
 
 use crate::engine::programs::{Programs, ProgramsReading};
-use crate::exit::Ending;
 use crate::print::page_or_document;
 
 mod metrics;
@@ -110,7 +110,7 @@ impl Sources {
     }
 }
 
-pub(crate) fn run(args: &MonitorArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+pub(crate) fn run(args: &MonitorArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Outcome> {
     if let Some(path) = &args.record.record {
         return record::run(args, path, err);
     }
@@ -131,5 +131,5 @@ pub(crate) fn run(args: &MonitorArgs, out: &mut dyn Write, err: &mut dyn Write) 
     load.take(sources.read());
     let page = || load.page(crate::print::width());
     page_or_document(args.format, page, || load.document(), out)?;
-    Ok(Ending::Done)
+    Ok(Outcome::Passed)
 }

@@ -19,7 +19,7 @@ use super::MonitorArgs;
 use crate::engine::load::{self, Recording};
 use crate::engine::session::{generator, now};
 use crate::engine::supervisor::interruption;
-use crate::exit::{Ending, Interrupted};
+use crate::exit::Interrupted;
 use crate::input::Input;
 
 /// Most samples per device: a day at one reading per second becomes samples of some four minutes,
@@ -43,7 +43,7 @@ enum Ended {
     Interrupted,
 }
 
-pub(super) fn run(args: &MonitorArgs, path: &Path, err: &mut dyn Write) -> Result<Ending> {
+pub(super) fn run(args: &MonitorArgs, path: &Path, err: &mut dyn Write) -> Result<Outcome> {
     file::check_writable(path)?;
     let interrupted = interruption()?;
     let hardware = HardwareCapabilities::detect_without_gpu();
@@ -85,13 +85,13 @@ pub(super) fn run(args: &MonitorArgs, path: &Path, err: &mut dyn Write) -> Resul
         }
         Ended::Exit(status) if !status.success() => {
             let _ = writeln!(err, "error: the command failed ({status})");
-            Ending::Judged(Outcome::Failed)
+            Outcome::Failed
         }
         _ if !written => bail!(
             "no sensor reported anything within that time: no file is written; record for longer \
              than an interval"
         ),
-        _ => Ending::Done,
+        _ => Outcome::Passed,
     })
 }
 

@@ -1,5 +1,6 @@
 //! The live view in a terminal.
 
+use breakeven_judge::Outcome;
 use std::io::{self, IsTerminal, Write as _, stdin, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -18,7 +19,6 @@ use crossterm::{execute, queue};
 use super::Sources;
 use super::page::Load;
 use crate::engine::supervisor::interruption;
-use crate::exit::Ending;
 
 /// Longest wait for a key, and so for noticing a signal.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -54,7 +54,7 @@ impl Drop for Screen {
     }
 }
 
-pub(super) fn run(sources: &mut Sources, mut load: Load) -> Result<Ending> {
+pub(super) fn run(sources: &mut Sources, mut load: Load) -> Result<Outcome> {
     if !(stdout().is_terminal() && stdin().is_terminal()) {
         bail!("the live view needs a terminal; `breakeven monitor --once` prints one view");
     }
@@ -64,7 +64,7 @@ pub(super) fn run(sources: &mut Sources, mut load: Load) -> Result<Ending> {
     crate::engine::supervisor::start_thread(end_with_the_terminal)?;
     let _screen = Screen::open()?;
     show(sources, &mut load, ended)?;
-    Ok(Ending::Done)
+    Ok(Outcome::Passed)
 }
 
 /// Ends the process when its terminal is gone: otherwise crossterm would read the end of the

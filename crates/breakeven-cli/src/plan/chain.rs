@@ -1,5 +1,6 @@
 //! `breakeven plan --chain`: where each stage of a chain should run.
 
+use breakeven_judge::Outcome;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -10,11 +11,10 @@ use breakeven::{Costs, Stages, Tensor};
 use super::{described, this_machine};
 use crate::engine::session::detect;
 use crate::engine::suite::{Chained, with_operator};
-use crate::exit::Ending;
 use crate::plan::args::PlanArgs;
 use crate::plan::page::{ChainPlan, write_chain};
 
-pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Outcome> {
     let chained = Chained::new(&args.chain, args.size, args.tasks.unwrap_or(1))?;
     let (costs, warning) = Costs::open_default();
     if let Some(warning) = warning {
@@ -78,7 +78,7 @@ pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
         plans.push(plan(name, described, &there, all)?);
     }
     write_chain(&plans, args.format, out)?;
-    Ok(Ending::Done)
+    Ok(Outcome::Passed)
 }
 
 /// True if a fused form of the chain was measured to be faster.

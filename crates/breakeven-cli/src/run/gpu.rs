@@ -268,7 +268,7 @@ fn amd() -> Option<usize> {
 }
 
 #[cfg(test)]
-mod tests_of_visible {
+mod tests {
     use super::*;
 
     fn seen(devices: &Devices, slot: usize) -> String {

@@ -28,7 +28,7 @@ use window::{Ends, Ticket, Window};
 use workers::Workers;
 
 use crate::engine::supervisor::{on_interrupt, start_thread};
-use crate::exit::{Ending, Interrupted};
+use crate::exit::{Interrupted, failed_if};
 use crate::profile::progress;
 use crate::run::args::RunArgs;
 use gpu::Devices;
@@ -68,7 +68,7 @@ const MOST_BEHIND: usize = 1 << 18;
 
 type Inputs = Receiver<Result<Input, InputError>>;
 
-pub(crate) fn run(args: &RunArgs, err: &mut dyn Write) -> Result<Ending> {
+pub(crate) fn run(args: &RunArgs, err: &mut dyn Write) -> Result<Outcome> {
     let template = |option: &str, text: &OsString| {
         let read = Template::new(text);
         read.with_context(|| format!("--{option} {:?}", text.display()))
@@ -154,10 +154,7 @@ pub(crate) fn run(args: &RunArgs, err: &mut dyn Write) -> Result<Ending> {
             let what = format!("cannot write the output of jobs, or the joblog: {error}");
             Err(anyhow::Error::new(io::Error::from(error.kind())).context(what))
         }
-        Some(Stop::Halted) | None => Ok(Ending::Measured {
-            failed,
-            budgets: Outcome::Passed,
-        }),
+        Some(Stop::Halted) | None => Ok(failed_if(failed)),
     }
 }
 
@@ -195,7 +192,7 @@ fn left(state: &ProgressState, out: &mut dyn std::fmt::Write) {
 }
 
 /// Prints the commands: the GPU's if all jobs would run on it.
-fn dry_run(args: &RunArgs, cpu: &Template, gpu: Option<&Template>) -> Result<Ending> {
+fn dry_run(args: &RunArgs, cpu: &Template, gpu: Option<&Template>) -> Result<Outcome> {
     let gpu = gpu.filter(|_| args.strategy == ExecutionStrategy::GpuOnly);
     let most = if gpu.is_some() {
         args.gpu_batch.get()
@@ -217,7 +214,7 @@ fn dry_run(args: &RunArgs, cpu: &Template, gpu: Option<&Template>) -> Result<End
         line.push(b'\n');
         out.write_all(&line)?;
     }
-    Ok(Ending::Done)
+    Ok(Outcome::Passed)
 }
 
 /// Runs the inputs, window by window.

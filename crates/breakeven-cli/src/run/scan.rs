@@ -47,9 +47,6 @@ pub(super) struct Scanned {
     /// Its words without quotes.
     pub(super) words: Vec<Pieces>,
     pub(super) needs_shell: bool,
-    /// True if quoting alone protects the replacements: no placeholder is within syntax that a
-    /// shell reads in another way.
-    pub(super) is_plain: bool,
     /// It has a placeholder.
     pub(super) has_parts: bool,
 }
@@ -89,7 +86,6 @@ pub(super) fn scan(text: &[u8], is_literal: bool) -> Result<Scanned, CommandErro
         is_literal,
         ..Scanner::default()
     };
-    scanner.found.is_plain = true;
     let mut rest = text;
     while !rest.is_empty() {
         scanner.refuse_parallels(text, rest)?;
@@ -178,10 +174,7 @@ impl Scanner {
         self.contexts.push(context);
         match context {
             Context::Single | Context::Double => self.text(text, b""),
-            Context::Open(_) | Context::Backticks => {
-                self.found.is_plain = false;
-                self.shell(text)
-            }
+            Context::Open(_) | Context::Backticks => self.shell(text),
         }
     }
 
@@ -273,7 +266,6 @@ impl Scanner {
     fn comment(&mut self, rest: &[u8]) -> usize {
         let end = rest.iter().position(|byte| *byte == b'\n');
         let comment = rest.get(..end.unwrap_or(rest.len())).unwrap_or(rest);
-        self.found.is_plain = false;
         self.found.needs_shell = true;
         self.between(comment)
     }
@@ -436,7 +428,7 @@ fn without_slashes(path: &[u8]) -> &[u8] {
 }
 
 #[cfg(test)]
-mod tests_of_part {
+mod tests {
     use super::*;
 
     #[test]

@@ -106,18 +106,6 @@ impl Template {
 
     /// The job's command, quoted for a shell.
     pub(super) fn shown(&self, filling: Filling<'_>) -> Vec<u8> {
-        if self.scanned.needs_shell && !self.scanned.is_plain {
-            let mut shown = Vec::new();
-            for (part, index, value) in self.values(filling) {
-                shown.extend(variable(part, index).into_bytes());
-                shown.push(b'=');
-                shown.extend(quoted(&value, Quote::None));
-                shown.push(b' ');
-            }
-            shown.extend(b"sh -c ");
-            shown.extend(quoted(&self.script(filling), Quote::None));
-            return shown;
-        }
         self.script_with(filling, |part, index, quote, script| {
             script.extend(quoted(&filling.value(part, index), quote));
         })

@@ -18,7 +18,7 @@ use crate::profile::progress;
 use crate::run::process::{How, Process};
 use crate::run::running::watched;
 use crate::run::template::{Filling, Template};
-use crate::sweep::args::SweepArgs;
+use crate::sweep::SweepArgs;
 
 pub(super) fn measure(
     args: &SweepArgs,

@@ -13,8 +13,8 @@ use breakeven_profile::unit;
 use clap::Parser;
 
 use super::Measured;
-use crate::exit::{Ending, Interrupted};
-use crate::sweep::args::{Language, SweepArgs};
+use crate::exit::Interrupted;
+use crate::sweep::{Language, SweepArgs};
 
 /// What begins the line that has the command.
 const COMMAND: &str = "$ breakeven sweep ";
@@ -226,7 +226,7 @@ struct Line {
 }
 
 /// Measures the constants of a source file again.
-pub(super) fn check(path: &Path, out: &mut dyn Write) -> Result<Ending> {
+pub(super) fn check(path: &Path, out: &mut dyn Write) -> Result<Outcome> {
     let constants = read(path)?;
     let at = |constant: &Constant| format!("{}:{}", path.display(), constant.line);
     let sweeps: Vec<SweepArgs> = constants
@@ -279,7 +279,7 @@ pub(super) fn check(path: &Path, out: &mut dyn Write) -> Result<Ending> {
         writeln!(out, "{}", clean(&line))?;
         out.flush()?;
     }
-    Ok(Ending::Judged(outcome))
+    Ok(outcome)
 }
 
 /// The sweep that measures a constant.

@@ -14,7 +14,7 @@ use crate::engine::session::{Machine, Session, Step, detect};
 use crate::engine::suite::{Over, Points, Workload};
 use crate::engine::supervisor::Ended;
 use crate::profile::{Work, check_fits, memory, progress};
-use crate::sweep::args::SweepArgs;
+use crate::sweep::SweepArgs;
 
 /// Time limit after which a point gets no further call in a round.
 const POINT_LIMIT_MS: u64 = 200;

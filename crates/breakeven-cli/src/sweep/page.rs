@@ -9,7 +9,7 @@ use breakeven_profile::profile::{self, Device};
 use serde::Serialize;
 
 use super::Measured;
-use crate::sweep::args::{SweepArgs, SweepFormat};
+use crate::sweep::{SweepArgs, SweepFormat};
 
 /// What stands for the size in a command.
 pub(super) const SIZE: &str = "{n}";

@@ -236,7 +236,10 @@ impl<E: Element> Executing<'_, '_, '_, E> {
                     run.energy = Some(energy);
                     self.worker.outbox.send(&measured(profile))?;
                 }
-                Some((Err(why), _)) => self.worker.outbox.energy_unknown(&ran_on, Some(why))?,
+                Some((Err(why), _)) => {
+                    let outbox = &mut self.worker.outbox;
+                    outbox.energy_unknown(&self.cell.kernel, &ran_on, Some(why))?;
+                }
                 None => {}
             }
         }

@@ -3,6 +3,7 @@
 //! One thread reads the sensors at its interval; the other answers with the last reading. So a
 //! driver that hangs delays no scrape, and many scrapers cost no extra reading.
 
+use breakeven_judge::Outcome;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +18,6 @@ use tokio::sync::watch;
 
 use crate::engine::programs::Programs;
 use crate::engine::supervisor::on_interrupt;
-use crate::exit::Ending;
 use crate::monitor::metrics::{Format, Own, families, text};
 
 mod http;
@@ -31,7 +31,7 @@ pub(super) fn run(
     processor: String,
     out: &mut dyn Write,
     err: &mut dyn Write,
-) -> Result<Ending> {
+) -> Result<Outcome> {
     let (stop, stopped) = watch::channel(false);
     on_interrupt(move || {
         stop.send_replace(true);
@@ -67,7 +67,7 @@ pub(super) fn run(
     )?;
     out.flush()?;
     runtime.block_on(http::serve(listener, page, most, stopped));
-    Ok(Ending::Done)
+    Ok(Outcome::Passed)
 }
 
 /// The newest page, in OpenMetrics and as text.

@@ -91,7 +91,9 @@ fn no_split_is_faster_than_its_slowest_share() {
             let ns = plan["candidates"].as_array().unwrap().iter();
             let chosen = ns.clone().find(|each| each["strategy"] == name).unwrap();
             let whole = chosen["predicted_ns"].as_f64().unwrap();
-            let slowest = shares.iter().filter_map(|share| share["predicted_ns"].as_f64());
+            let slowest = shares
+                .iter()
+                .filter_map(|share| share["predicted_ns"].as_f64());
             let slowest = slowest.fold(0.0, f64::max);
             assert!(slowest > 0.0 && whole >= slowest * 0.999_999, "{plan:#}");
             // A split is predicted for the share in its name: of 1 000 tasks, ten are launched.
