@@ -15,10 +15,6 @@ use serde::Serialize;
 use crate::print::page_or_document;
 use crate::values::PageFormat;
 
-pub(crate) use chain::ChainPlan;
-pub(crate) use chain::write_chain;
-mod chain;
-
 /// Where a batch runs on a machine.
 pub(crate) struct Plan {
     /// The machine's label: `this machine`, or a file's name.
