@@ -8,7 +8,7 @@ use breakeven::tune::Configuration;
 use breakeven::{Operator, Stages, Tensor};
 
 use super::Time;
-use crate::ab::AbArgs;
+use crate::ab::args::AbArgs;
 use crate::engine::suite::{Chained, Over, Workload, with_operator};
 
 /// How a kernel runs, as it was typed.

@@ -8,7 +8,7 @@ use breakeven_judge::page::{Column, Page, Row, Table, Text, Tone};
 use breakeven_judge::{AbComparison, ChangeType};
 use breakeven_profile::unit;
 
-use crate::ab::AbArgs;
+use crate::ab::args::AbArgs;
 use crate::print::page_or_document;
 
 pub(crate) fn write(args: &AbArgs, compared: &AbComparison, out: &mut dyn Write) -> Result<()> {

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use anyhow::{Context, Result, bail};
 
 use super::{Limit, Time};
-use crate::ab::{AbArgs, CommandLine};
+use crate::ab::args::{AbArgs, CommandLine};
 use crate::run::process::{How, Process};
 use crate::run::running::{Running, watched};
 use crate::run::template::{Filling, Template};

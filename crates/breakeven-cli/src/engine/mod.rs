@@ -19,7 +19,7 @@ use std::io::Write;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::ab::AbArgs;
+use crate::ab::args::AbArgs;
 use crate::devices::DevicesArgs;
 use crate::doctor::DoctorArgs;
 use crate::monitor::MonitorArgs;

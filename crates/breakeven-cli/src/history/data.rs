@@ -7,7 +7,7 @@ use breakeven_history::{Change, ChangeState, Direction, Failed, Loaded, Point, S
 use breakeven_judge::page::clean;
 use serde::Serialize;
 
-use super::page::{Between, Found};
+use super::found::{Between, Found};
 
 /// Series and changes as JSON.
 #[derive(Serialize)]

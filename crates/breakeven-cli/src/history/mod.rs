@@ -15,12 +15,13 @@ use crate::history::args::{
     AddArgs, AnnotateArgs, BranchArgs, ChangesArgs, EntryArgs, ExportSeriesArgs, HistoryArgs,
     HistoryCommand, ListArgs, SensitivityArgs, ShowSeriesArgs,
 };
+use crate::history::found::{Between, Found};
 use crate::history::page as print;
-use crate::history::page::{Between, Found};
 use crate::input::{Input, distinct};
 
 pub(crate) mod args;
 mod data;
+mod found;
 pub(crate) mod git;
 pub(crate) mod page;
 

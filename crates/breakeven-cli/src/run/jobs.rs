@@ -8,7 +8,6 @@ use breakeven::execute::CancelToken;
 use breakeven_profile::recorder::Guard;
 use indicatif::ProgressBar;
 
-use super::gpu::Visible;
 use super::inputs::Input;
 use super::printer::Printer;
 use super::process::{Ended, How, Process};
@@ -16,6 +15,7 @@ use super::running::{Running, lock};
 use super::scan::Part;
 use super::summary::Summary;
 use super::template::{Filling, Template};
+use super::visible::Visible;
 use super::window::{Slot, Ticket};
 use super::workers;
 use crate::run::args::HaltArg;

@@ -31,11 +31,11 @@ use crate::engine::supervisor::{on_interrupt, start_thread};
 use crate::exit::{Interrupted, failed_if};
 use crate::profile::progress;
 use crate::run::args::RunArgs;
-use gpu::Devices;
 use gpu::GpuSlot;
 use joblog::{Before, Joblog, Resume};
 use printer::Printer;
 use running::{Looks, Running};
+use visible::Devices;
 
 pub(crate) mod args;
 mod gpu;
@@ -50,6 +50,7 @@ mod scan;
 mod summary;
 pub(crate) mod template;
 
+mod visible;
 mod window;
 mod workers;
 

@@ -10,6 +10,7 @@ mod energy;
 mod measure;
 mod noise;
 mod rows;
+mod sweep;
 mod table;
 mod workload;
 
@@ -18,5 +19,6 @@ pub(crate) use energy::{CallMeter, Counted, counted, meter};
 pub(crate) use measure::{Iterations, Problem, Report};
 pub(crate) use noise::{NoiseWork, WORKING_SET_BYTES};
 
+pub(crate) use sweep::{Over, Points};
 pub(crate) use table::{Made, with_operator};
-pub(crate) use workload::{Over, Points, Workload};
+pub(crate) use workload::Workload;

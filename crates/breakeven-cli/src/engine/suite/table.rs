@@ -6,7 +6,7 @@ use breakeven::hardware::SystemLoad;
 use breakeven::{Error, Operator, Tensor, WorkloadProfile};
 use breakeven_profile::unit;
 
-use super::workload::{Over, Points};
+use super::sweep::{Over, Points};
 
 /// Values of a sweep over hidden units.
 const HIDDEN_PER_ITEM: usize = 4;
