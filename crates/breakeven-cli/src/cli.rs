@@ -1,12 +1,18 @@
 //! The command line.
 
-use clap::{Parser, Subcommand};
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use breakeven_judge::Outcome;
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 
 use crate::advise::AdviseArgs;
 use crate::audit::AuditArgs;
 use crate::compare::args::CompareArgs;
 use crate::convert::ConvertArgs;
-use crate::describe::{CompletionsArgs, ManArgs};
 use crate::history::args::HistoryArgs;
 use crate::report::ReportArgs;
 use crate::show::ShowArgs;
@@ -59,4 +65,39 @@ pub(crate) enum Command {
     /// Write the manual pages of these commands
     #[command(hide = true)]
     Man(ManArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell, as in: breakeven completions bash >
+    /// ~/.local/share/bash-completion/completions/breakeven
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Folder to write breakeven.1, breakeven-profile.1 and so on to; it is created if it does not
+    /// exist
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
+}
+
+pub(crate) fn completions(
+    args: &CompletionsArgs,
+    mut command: clap::Command,
+    out: &mut dyn Write,
+) -> Result<Outcome> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut command, "breakeven", &mut script);
+    out.write_all(&script)?;
+    Ok(Outcome::Passed)
+}
+
+pub(crate) fn man(args: &ManArgs, command: clap::Command, err: &mut dyn Write) -> Result<Outcome> {
+    let folder = args.folder.display();
+    fs::create_dir_all(&args.folder).with_context(|| format!("cannot make the folder {folder}"))?;
+    clap_mangen::generate_to(command, &args.folder)
+        .with_context(|| format!("cannot write the manual to {folder}"))?;
+    writeln!(err, "wrote the manual to {folder}")?;
+    Ok(Outcome::Passed)
 }

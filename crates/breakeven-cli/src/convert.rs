@@ -1,6 +1,7 @@
 //! `breakeven convert`: converts files of other tools to a profile, and a profile to the format of
 //! another tool.
 
+use breakeven_judge::Outcome;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -11,9 +12,7 @@ use breakeven_profile::file;
 use breakeven_profile::profile::Profile;
 use clap::{Args, ValueEnum};
 
-use crate::exit::Ending;
 use crate::input::{Input, distinct};
-use crate::print::unless_closed;
 use crate::show::{self, Report};
 use crate::values::Format;
 
@@ -62,10 +61,10 @@ pub(crate) enum ConvertFormat {
     Csv,
 }
 
-pub(crate) fn run(args: &ConvertArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+pub(crate) fn run(args: &ConvertArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Outcome> {
     if args.list {
-        unless_closed(list(out))?;
-        return Ok(Ending::Done);
+        list(out)?;
+        return Ok(Outcome::Passed);
     }
     let target = args.output.as_deref();
     let target = target.filter(|path| *path != Path::new("-"));
@@ -104,7 +103,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut dyn Write, err: &mut dyn Write) 
         Some(path) => file::replace(path, |file| write(profile, args.to, file).map_err(name))?,
         None => write(profile, args.to, out).map_err(name)?,
     }
-    Ok(Ending::Done)
+    Ok(Outcome::Passed)
 }
 
 fn write(profile: Profile, format: ConvertFormat, out: &mut dyn Write) -> Result<()> {

@@ -9,14 +9,13 @@ mod audit;
 mod cli;
 mod compare;
 mod convert;
-mod describe;
 #[cfg(feature = "engine")]
 mod devices;
 #[cfg(feature = "engine")]
 mod doctor;
 #[cfg(feature = "engine")]
 mod engine;
-pub mod exit;
+mod exit;
 mod history;
 mod input;
 #[cfg(any(test, not(feature = "engine")))]
@@ -42,41 +41,42 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use anyhow::{Error, Result};
+use breakeven_judge::Outcome;
 use breakeven_judge::page::clean;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Command};
-use exit::{Ending, Exit, Interrupted};
+use exit::Interrupted;
+use print::Output;
 
-/// Runs the command line `args` (the program's name first).
+/// Runs the command line `args` (the program's name first) and returns the exit code.
 pub fn run(
     args: impl IntoIterator<Item = OsString>,
     out: &mut dyn Write,
     err: &mut dyn Write,
-) -> Exit {
+) -> u8 {
+    let is_closed = false;
+    let mut out = Output { out, is_closed };
     let happened = match parse(args) {
-        Ok(cli) => command(&cli.command, out, err),
-        Err(error) => help(error, out),
+        Ok(cli) => command(&cli.command, &mut out, err),
+        Err(error) => help(error, &mut out),
     };
-    let happened = happened.and_then(|ending| {
-        print::unless_closed(out.flush().map_err(Into::into))?;
-        Ok(ending)
+    let happened = happened.and_then(|outcome| {
+        out.flush()?;
+        Ok(outcome)
     });
     if let Err(error) = &happened {
         print_error(error, err);
     }
-    match Exit::of(&happened) {
-        Exit::Done if print::take_closed() => Exit::Closed,
-        exit => exit,
-    }
+    exit::code(&happened, out.is_closed)
 }
 
 /// Prints the text of `--help` and `--version`, which end the parsing of arguments.
-fn help(error: Error, out: &mut dyn Write) -> Result<Ending> {
+fn help(error: Error, out: &mut dyn Write) -> Result<Outcome> {
     match error.downcast_ref::<clap::Error>() {
         Some(usage) if !usage.use_stderr() => {
             write!(out, "{}", usage.render().ansi())?;
-            Ok(Ending::Done)
+            Ok(Outcome::Passed)
         }
         _ => Err(error),
     }
@@ -99,7 +99,7 @@ fn with_suggestion(mut error: clap::Error) -> clap::Error {
     error
 }
 
-fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Result<Outcome> {
     match command {
         #[cfg(feature = "engine")]
         Command::Engine(command) => engine::run(command, out, err),
@@ -110,8 +110,8 @@ fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         Command::Audit(args) => audit::run(args, out, err),
         Command::Report(args) => report::run(args, err),
         Command::Advise(args) => advise::run(args, out, err),
-        Command::Completions(args) => describe::completions(args, Cli::command(), out),
-        Command::Man(args) => describe::man(args, Cli::command(), err),
+        Command::Completions(args) => cli::completions(args, Cli::command(), out),
+        Command::Man(args) => cli::man(args, Cli::command(), err),
     }
 }
 

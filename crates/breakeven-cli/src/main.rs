@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use breakeven_cli::{exit, run};
+use breakeven_cli::run;
 
 fn main() -> ExitCode {
     #[cfg(unix)]
@@ -12,7 +12,7 @@ fn main() -> ExitCode {
     }
     let mut out = anstream::stdout();
     let mut err = anstream::stderr();
-    exit::code(run(std::env::args_os(), &mut out, &mut err))
+    ExitCode::from(run(std::env::args_os(), &mut out, &mut err))
 }
 
 /// Makes writes block while a reader is slow. Another process that shares these pipes may have made

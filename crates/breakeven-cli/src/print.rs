@@ -1,7 +1,6 @@
 //! Prints pages and documents, and handles readers that have gone.
 
-use std::cell::Cell;
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 
 use anyhow::Result;
 use breakeven_judge::page::{Page, is_obeyed};
@@ -61,26 +60,38 @@ pub(crate) fn escaped(json: &str, out: &mut dyn Write) -> Result<()> {
     Ok(out.write_all(shown.as_bytes())?)
 }
 
-/// The result of printing, in which a closed output is no error.
-pub(crate) fn unless_closed(printed: Result<()>) -> Result<()> {
-    match printed {
-        Err(error) if !error.chain().any(is_closed_pipe) => Err(error),
-        Err(_) => {
-            CLOSED.set(true);
-            Ok(())
-        }
-        Ok(()) => Ok(()),
+/// The output, in which a reader that has gone is no error: a command still writes its files.
+pub(crate) struct Output<'o> {
+    pub(crate) out: &'o mut dyn Write,
+    /// The reader has gone.
+    pub(crate) is_closed: bool,
+}
+
+impl Output<'_> {
+    fn unless_closed<T>(&mut self, written: io::Result<T>, nothing: T) -> io::Result<T> {
+        self.is_closed |= matches!(&written, Err(error) if error.kind() == ErrorKind::BrokenPipe);
+        if self.is_closed { Ok(nothing) } else { written }
     }
 }
 
-thread_local! {
-    /// A reader of this thread's output has gone.
-    static CLOSED: Cell<bool> = const { Cell::new(false) };
-}
+impl Write for Output<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = if self.is_closed {
+            Ok(0)
+        } else {
+            self.out.write(bytes)
+        };
+        self.unless_closed(written, bytes.len())
+    }
 
-/// Whether a reader has gone since the last call.
-pub(crate) fn take_closed() -> bool {
-    CLOSED.take()
+    fn flush(&mut self) -> io::Result<()> {
+        let written = if self.is_closed {
+            Ok(())
+        } else {
+            self.out.flush()
+        };
+        self.unless_closed(written, ())
+    }
 }
 
 /// True for a write to a pipe that nobody reads, however it is wrapped.

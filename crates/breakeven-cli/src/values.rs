@@ -37,17 +37,6 @@ pub(crate) enum PageFormat {
     Markdown,
 }
 
-/// Formats without one for reports.
-#[cfg(feature = "engine")]
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TableFormat {
-    /// A table, as wide as the terminal
-    #[default]
-    Table,
-    /// JSON
-    Json,
-}
-
 /// A whole number, 1 or more.
 pub(crate) fn one_or_more<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
     text.parse()

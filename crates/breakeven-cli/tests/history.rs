@@ -75,9 +75,8 @@ fn values_and_entries_are_exported() {
     let csv = run("history export");
     assert_eq!(csv.lines().count(), 81);
     assert_snapshot!(csv.lines().take(2).collect::<Vec<_>>().join("\n"));
-    let json: serde_json::Value =
-        serde_json::from_str(&run("history export --format json")).unwrap();
-    assert_eq!(json[1]["points"][39]["commit"], "c039");
+    let json: serde_json::Value = serde_json::from_str(&run("history show --format json")).unwrap();
+    assert_eq!(json["series"][1]["points"][39]["commit"], "c039");
     run("history export --entry 40 -o back.json");
     let read = |name: &str| breakeven_profile::file::read(&directory.path().join(name)).unwrap();
     assert_eq!(read("back.json").operations, read("new.json").operations);
@@ -162,9 +161,8 @@ fn several_profiles_of_a_commit_are_the_runs_of_one_entry() {
         again.contains("is already in the history, as entry 1"),
         "{again}"
     );
-    let json: serde_json::Value =
-        serde_json::from_str(&run("history export --format json")).unwrap();
-    let points = json[0]["points"].as_array().unwrap();
+    let json: serde_json::Value = serde_json::from_str(&run("history show --format json")).unwrap();
+    let points = json["series"][0]["points"].as_array().unwrap();
     assert_eq!((points.len(), &points[0]["runs"]), (1, &3.into()));
     assert_eq!(points[0]["value_ns"], 1.1e6);
 }

@@ -51,7 +51,7 @@ pub(crate) struct AbArgs {
 
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: crate::values::TableFormat,
+    pub(crate) format: crate::values::PageFormat,
 }
 
 /// A program and its arguments.

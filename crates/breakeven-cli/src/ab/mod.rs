@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use args::AbArgs;
 use breakeven_judge::{Ab, AbComparison, ChangeType, Outcome};
 use breakeven_profile::unit;
 
-use crate::ab::args::AbArgs;
 use crate::ab::page::write;
 use crate::engine::supervisor::interruption;
-use crate::exit::{Ending, Interrupted};
+use crate::exit::Interrupted;
 use crate::profile::progress;
 
 pub(crate) mod args;
@@ -49,7 +49,7 @@ impl Limit {
 /// Times a run of A, or of B if its argument is true, ns; none if the limit ended the run.
 type Time<'t> = &'t mut dyn FnMut(bool) -> Result<Option<f64>>;
 
-pub(crate) fn run(args: &AbArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+pub(crate) fn run(args: &AbArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Outcome> {
     let limit = Limit::after(args.time_limit)?;
     let compared = match args.kernel.is_some() || !args.chain.is_empty() {
         true => kernel::timed(args, |name, time| compare(args, limit, name, 5, time)),
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &AbArgs, out: &mut dyn Write, err: &mut dyn Write) -> Re
         #[cfg(unix)]
         Err(error) if error.is::<programs::Failed>() => {
             let _ = writeln!(err, "error: {error}");
-            return Ok(Ending::Judged(Outcome::Failed));
+            return Ok(Outcome::Failed);
         }
         Err(error) => return Err(error),
     };
@@ -82,10 +82,10 @@ pub(crate) fn run(args: &AbArgs, out: &mut dyn Write, err: &mut dyn Write) -> Re
             let said = "interrupted: the measurements so far are above";
             return Err(Interrupted(said).into());
         }
-        _ if !args.gate => Ending::Done,
-        ChangeType::Regression => Ending::Judged(Outcome::Failed),
-        ChangeType::Inconclusive => Ending::Judged(Outcome::Inconclusive),
-        _ => Ending::Done,
+        _ if !args.gate => Outcome::Passed,
+        ChangeType::Regression => Outcome::Failed,
+        ChangeType::Inconclusive => Outcome::Inconclusive,
+        _ => Outcome::Passed,
     })
 }
 

@@ -9,15 +9,10 @@ use breakeven_judge::{AbComparison, ChangeType};
 use breakeven_profile::unit;
 
 use crate::ab::args::AbArgs;
-use crate::print::{document, print};
-use crate::values::TableFormat;
+use crate::print::page_or_document;
 
 pub(crate) fn write(args: &AbArgs, compared: &AbComparison, out: &mut dyn Write) -> Result<()> {
-    match args.format {
-        TableFormat::Table => print(&page(args, compared), out)?,
-        TableFormat::Json => document(compared, out)?,
-    }
-    Ok(out.flush()?)
+    page_or_document(args.format, || page(args, compared), || compared, out)
 }
 
 fn page(args: &AbArgs, compared: &AbComparison) -> Page {

@@ -5,17 +5,18 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use breakeven_judge::advise::ProfilerOptimizer;
+use breakeven_judge::Outcome;
+use breakeven_judge::advise::{
+    Advice, OptimizationSuggestion, Overruled, ProfilerOptimizer, items,
+};
+use breakeven_judge::page::{Page, Text, Tone};
 use breakeven_profile::file;
 use breakeven_profile::profile::Difference;
 use clap::Args;
+use serde::Serialize;
 
-use crate::advise::page::AdviceReport;
-use crate::exit::Ending;
 use crate::input::Input;
 use crate::print::page_or_document;
-
-pub(crate) mod page;
 
 #[derive(Debug, Args)]
 pub(crate) struct AdviseArgs {
@@ -47,7 +48,7 @@ pub(crate) struct AdviseArgs {
     pub(crate) input: crate::input::InputArgs,
 }
 
-pub(crate) fn run(args: &AdviseArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+pub(crate) fn run(args: &AdviseArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Outcome> {
     let report = advise(args, Input::new(&args.input, err))?;
     let mut text = Vec::new();
     page_or_document(args.format, || report.page(), || &report, &mut text)?;
@@ -58,7 +59,7 @@ pub(crate) fn run(args: &AdviseArgs, out: &mut dyn Write, err: &mut dyn Write) -
             file::replace(path, |file| -> Result<()> { Ok(file.write_all(&plain)?) })?;
         }
     }
-    Ok(Ending::Done)
+    Ok(Outcome::Passed)
 }
 
 fn advise(args: &AdviseArgs, mut input: Input<'_>) -> Result<AdviceReport> {
@@ -86,4 +87,74 @@ fn advise(args: &AdviseArgs, mut input: Input<'_>) -> Result<AdviceReport> {
     };
     let advice = optimizer.advice().clone();
     Ok(AdviceReport::new(advice, shown, args.critical))
+}
+
+/// Most overruled rules of thumb that are printed.
+const OVERRULED: usize = 5;
+
+/// The printed advice on a profile.
+#[derive(Serialize)]
+pub(crate) struct AdviceReport {
+    /// The advice, with only the shown suggestions.
+    #[serde(flatten)]
+    advice: Advice,
+    /// Number of hidden suggestions.
+    left_out: usize,
+    #[serde(skip)]
+    critical_only: bool,
+    /// Saving of all suggestions.
+    #[serde(skip)]
+    conclusion: String,
+}
+
+impl AdviceReport {
+    pub(crate) fn new(
+        advice: Advice,
+        shown: Vec<OptimizationSuggestion>,
+        critical_only: bool,
+    ) -> Self {
+        Self {
+            left_out: advice.suggestions.len() - shown.len(),
+            critical_only,
+            conclusion: advice.conclusion(),
+            advice: Advice {
+                suggestions: shown,
+                ..advice
+            },
+        }
+    }
+
+    /// How many suggestions are hidden, and how to see them.
+    fn more(&self) -> Option<String> {
+        let all = self.left_out + self.advice.suggestions.len();
+        match (self.left_out, self.critical_only) {
+            (0, _) => None,
+            (more, true) => Some(format!("{more} more without --critical")),
+            (more, false) => Some(format!("{more} more: --top {all}")),
+        }
+    }
+
+    pub(crate) fn page(&self) -> Page {
+        let mut page = Page::default();
+        let items = items(&self.advice.suggestions);
+        if items.is_empty() && self.critical_only && self.left_out > 0 {
+            page.say("Nothing saves a quarter of the time by itself.");
+        }
+        page.items(items);
+        if let Some(more) = self.more() {
+            page.aside(format!("… {more}"));
+        }
+        page.say(Text::new(&self.conclusion, Tone::Strong));
+        for caveat in self.advice.caveats() {
+            page.aside(caveat);
+        }
+        let overruled = &self.advice.overruled;
+        let title = "Not advised, because a measurement overruled the rule of thumb";
+        page.list(title, overruled.iter().take(OVERRULED).map(Overruled::item));
+        if overruled.len() > OVERRULED {
+            let more = overruled.len() - OVERRULED;
+            page.aside(format!("… {more} more: --format json"));
+        }
+        page
+    }
 }

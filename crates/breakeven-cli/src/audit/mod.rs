@@ -1,5 +1,6 @@
 //! `breakeven audit`: past results through a rule for CI, and through `compare`.
 
+use breakeven_judge::Outcome;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -7,7 +8,6 @@ use anyhow::Result;
 use breakeven_judge::audit::{Rule, audit};
 use clap::Args;
 
-use crate::exit::Ending;
 use crate::input::{Input, InputArgs, distinct};
 use crate::print::page_or_document;
 use crate::values::PageFormat;
@@ -32,12 +32,12 @@ pub(crate) struct AuditArgs {
     pub(crate) input: InputArgs,
 }
 
-pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Outcome> {
     distinct(&args.past)?;
     let mut input = Input::new(&args.input, err);
     let entries = input.read_past(&args.past, None, usize::MAX)?;
     input.check_options()?;
     let audit = audit(&entries, &args.rule)?;
     page_or_document(args.format, || audit.page(), || &audit, out)?;
-    Ok(Ending::Done)
+    Ok(Outcome::Passed)
 }

@@ -11,8 +11,6 @@ use breakeven_judge::{CompareError, OperationComparison};
 use breakeven_profile::file;
 use breakeven_profile::profile::{Profile, Run};
 
-use crate::print::unless_closed;
-
 /// The file that becomes the baseline.
 pub(super) struct Accepted<'a>(&'a Path);
 
@@ -75,7 +73,7 @@ impl<'a> Accepted<'a> {
     /// Makes these runs the baseline.
     pub(super) fn write(&self, current: &Profile, out: &mut dyn Write) -> Result<()> {
         file::write(current, self.0)?;
-        unless_closed(said(self.0, out))
+        said(self.0, out)
     }
 }
 

@@ -1,5 +1,6 @@
 //! `breakeven compare`: compares two sides of profiles, and gives a verdict for CI.
 
+use breakeven_judge::Outcome;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -11,9 +12,7 @@ use breakeven_profile::file;
 use crate::compare::accept::Accepted;
 use crate::compare::args::{CompareArgs, Output};
 use crate::compare::format::{FORMATS, Format};
-use crate::exit::Ending;
 use crate::input::{Input, behind, distinct};
-use crate::print::unless_closed;
 
 mod accept;
 pub(crate) mod args;
@@ -23,7 +22,7 @@ mod json;
 mod junit;
 pub(crate) mod page;
 
-pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Outcome> {
     let mut input = Input::new(&args.input, err);
     let limits = crate::input::limits(args.budget.as_deref())?.unwrap_or_default();
     for Output { path, .. } in &args.output {
@@ -43,7 +42,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
     if let Some((accepted, joined)) = accepted.as_ref().filter(|_| before.is_empty()) {
         accepted.warn(joined, &[], err);
         accepted.write(joined, out)?;
-        return Ok(Ending::Done);
+        return Ok(Outcome::Passed);
     }
     let options = Options {
         threshold: args.threshold,
@@ -73,13 +72,13 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
         true => args.format,
         false => &FORMATS[0],
     };
-    unless_closed((printed.write)(&report, out).and_then(|()| Ok(out.flush()?)))?;
+    (printed.write)(&report, out).and_then(|()| Ok(out.flush()?))?;
     if let Some((accepted, joined)) = &accepted {
         accepted.warn(joined, &report.comparison.operations, err);
         accepted.write(joined, out)?;
-        return Ok(Ending::Done);
+        return Ok(Outcome::Passed);
     }
-    Ok(Ending::Judged(report.verdict.outcome))
+    Ok(report.verdict.outcome)
 }
 
 /// Most entries of a history that are used to estimate the noise.

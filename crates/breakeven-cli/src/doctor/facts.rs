@@ -1,24 +1,25 @@
-//! Facts about a machine, and how its settings are read.
+//! Facts about a machine: what the system's files say, and what happened between two moments.
 
-use std::collections::BTreeSet;
-use std::env::consts;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use breakeven_machine::Fact;
-use breakeven_machine::linux::{entries, text};
+use breakeven_machine::linux::{self, CpuTimes, entries, name, text};
 use breakeven_machine::sensors::{CpuReading, GpuReading};
-use breakeven_profile::machine::cgroup;
+use breakeven_profile::machine::cgroup::{self, Throttled};
 use breakeven_profile::profile::Clock;
 use serde::Serialize;
 
-use super::activity::Activity;
-
-/// Input of the findings.
+/// Input of the findings: what was observed, and the system's files.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Facts {
-    /// The settings when they were read.
-    pub(crate) settings: Settings,
+    /// The folder of the system's files, which is `/` except in tests.
+    #[serde(skip)]
+    pub(super) root: PathBuf,
+    #[cfg(test)]
+    #[serde(skip)]
+    pub(super) read_only: bool,
     /// Activity while the machine was idle.
     pub(crate) quiet: Activity,
     /// Activity under load.
@@ -32,350 +33,148 @@ pub(crate) struct Facts {
 }
 
 /// A system file with one value.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Setting {
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Setting {
     /// Its path.
-    pub(crate) file: String,
+    pub(super) file: String,
     /// Its text.
-    pub(crate) value: String,
+    pub(super) value: String,
     /// Whether this process could write the file.
-    pub(crate) writable: bool,
+    pub(super) writable: bool,
 }
 
-/// Settings of the machine and of this process.
-#[derive(Debug, Clone, Default, Serialize)]
-pub(crate) struct Settings {
-    /// The processor's architecture, as `std::env::consts::ARCH` names it.
-    pub(crate) arch: &'static str,
-    /// Whether this process runs as administrator.
-    pub(crate) root: Fact<bool>,
-    /// The cores, and which of them this process may use.
-    pub(crate) cores: Cores,
-    /// The quota of CPU time, if there is one.
-    pub(crate) quota: Option<Quota>,
-    /// How clocks are chosen.
-    pub(crate) frequency: Frequency,
-    /// Whether the machine is virtual.
-    pub(crate) virtualisation: Virtualisation,
-    /// The kernel's clock source.
-    pub(crate) clock_source: ClockSource,
-    /// Swap and address randomisation.
-    pub(crate) memory: Memory,
-}
-
-/// Logical cores by their numbers.
-#[derive(Debug, Clone, Default, Serialize)]
-pub(crate) struct Cores {
-    /// Cores that this process may use.
-    pub(crate) allowed: Fact<Vec<u32>>,
-    /// Cores that are online.
-    pub(crate) online: Fact<Vec<u32>>,
-    /// Cores that the scheduler gives only to processes that request them (`isolcpus`).
-    pub(crate) isolated: Fact<Vec<u32>>,
-    /// Cores without timer interrupts while one thread runs (`nohz_full`).
-    pub(crate) tickless: Fact<Vec<u32>>,
-    /// For each physical core its logical cores.
-    pub(crate) siblings: Fact<Vec<Vec<u32>>>,
-}
-
-/// A quota of CPU time.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub(crate) struct Quota {
-    /// CPU time, in cores.
-    pub(crate) cores: f64,
-    /// The file that sets the quota.
-    pub(crate) setting: Setting,
-}
-
-/// How clocks are chosen.
-#[derive(Debug, Clone, Default, Serialize)]
-pub(crate) struct Frequency {
-    /// For each core that this process may use, if the system chooses its clock.
-    pub(crate) scaling: Vec<Scaling>,
-    /// Whether cores may run above their base clock.
-    pub(crate) boost: Fact<Boost>,
-    /// Whether the machine runs on a battery.
-    pub(crate) on_battery: Fact<bool>,
-}
-
-/// How the clock of one core is chosen.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Scaling {
-    /// The core.
-    pub(crate) core: u32,
-    /// The driver: `intel_pstate`, `amd-pstate-epp`, `acpi-cpufreq`.
-    pub(crate) driver: Fact<String>,
-    /// The rule: `performance`, `powersave`, `schedutil`.
-    pub(crate) governor: Setting,
-    /// The processor's own preference, if its firmware chooses: `performance`,
-    /// `balance_performance`, `power`.
-    pub(crate) preference: Fact<Setting>,
-}
-
-/// The switch for clocks above the base clock.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Boost {
-    /// Whether it is on.
-    pub(crate) on: bool,
-    /// Commands that switch it off, and on again.
-    pub(crate) switch: Setting,
-}
-
-/// Virtualisation between this process and the hardware.
-#[derive(Debug, Clone, Default, Serialize)]
-pub(crate) struct Virtualisation {
-    /// Whether a hypervisor is present, as the processor reports.
-    pub(crate) hypervisor: Fact<bool>,
-    /// The machine's name from its firmware.
-    pub(crate) product: Fact<String>,
-    /// Whether the process is in a container.
-    pub(crate) container: Fact<Container>,
-}
-
-/// Whether a process is in a container.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Container {
-    /// In no container.
-    None,
-    /// In a container, as this file shows.
-    By(String),
-}
-
-/// The kernel's clock source.
-#[derive(Debug, Clone, Default, Serialize)]
-pub(crate) struct ClockSource {
-    /// The current source.
-    pub(crate) current: Fact<Setting>,
-    /// The available sources.
-    pub(crate) available: Vec<String>,
-}
-
-/// Swap and address randomisation.
-#[derive(Debug, Clone, Default, Serialize)]
-pub(crate) struct Memory {
-    /// Devices and files used for swap.
-    pub(crate) swaps: Fact<Vec<String>>,
-    /// Whether addresses are random: `2`, `1`, or `0` for fixed ones.
-    pub(crate) randomised: Fact<Setting>,
-    /// Whether this process's addresses are fixed (`setarch --addr-no-randomize`).
-    pub(crate) fixed_here: Fact<bool>,
-}
-
-const CPU: &str = "sys/devices/system/cpu";
+pub(super) const CPU: &str = "sys/devices/system/cpu";
 
 /// Words in a process's cgroup path that containers put there.
 const OF_CONTAINERS: [&str; 6] = ["docker", "kubepods", "containerd", "libpod", "lxc", "crio"];
 
-impl Settings {
-    /// Reads the settings below `root`, which is `/` except in tests. Missing or invalid values are
-    /// unknown.
-    pub(crate) fn read(root: &Path) -> Self {
-        let status = fs::read_to_string(root.join("proc/self/status")).unwrap_or_default();
-        let cores = cores(root, &status);
-        let effective = field(&status, "Uid:").and_then(|ids| ids.split_whitespace().nth(1));
-        Self {
-            arch: consts::ARCH,
-            root: effective
-                .and_then(|id| id.parse::<u32>().ok())
-                .map(|id| id == 0)
-                .into(),
-            frequency: frequency(root, &cores),
-            cores,
-            quota: cgroup::limits(root).cpu_cores.and_then(|quota| {
-                let file = quota.source.strip_prefix(root).ok()?;
-                let setting = setting(root, file.to_str()?)?;
-                Some(Quota {
-                    cores: quota.value,
-                    setting,
-                })
-            }),
-            virtualisation: virtualisation(root),
-            clock_source: clock_source(root),
-            memory: memory(root),
+impl Facts {
+    /// The trimmed text of a file.
+    pub(super) fn text(&self, file: &str) -> Option<String> {
+        text(self.root.join(file))
+    }
+
+    /// A setting, and whether this process could write it. Opening a file of `/sys` or `/proc/sys`
+    /// for writing changes nothing.
+    pub(super) fn setting(&self, file: &str) -> Option<Setting> {
+        let value = self.text(file);
+        let value = value.filter(|value| !value.is_empty() && value.len() < 256)?;
+        let path = self.root.join(file);
+        let writable = OpenOptions::new().write(true).open(path).is_ok();
+        #[cfg(test)]
+        let writable = writable && !self.read_only;
+        let file = format!("/{file}");
+        Some(Setting {
+            file,
+            value,
+            writable,
+        })
+    }
+
+    /// A setting whose value is a name, as the kernel defines them.
+    pub(super) fn named(&self, file: &str) -> Option<Setting> {
+        let of_names = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+        let setting = self.setting(file);
+        setting.filter(|setting| setting.value.chars().all(of_names))
+    }
+
+    /// The value of the line of `/proc/self/status` that begins with `key`.
+    fn status(&self, key: &str) -> Option<String> {
+        let status = self.text("proc/self/status")?;
+        let line = status.lines().find_map(|line| line.strip_prefix(key))?;
+        Some(line.trim().to_owned())
+    }
+
+    /// A list of logical cores.
+    pub(super) fn cores(&self, file: &str) -> Option<Vec<u32>> {
+        list_of(&self.text(&format!("{CPU}/{file}"))?)
+    }
+
+    /// The cores that this process may use. The system's list may name cores that are not plugged
+    /// in.
+    pub(super) fn allowed(&self) -> Option<Vec<u32>> {
+        let online = self.cores("online");
+        let mut allowed = list_of(&self.status("Cpus_allowed_list:")?)?;
+        allowed.retain(|core| online.as_ref().is_none_or(|online| online.contains(core)));
+        (!allowed.is_empty()).then_some(allowed)
+    }
+
+    /// For each physical core its logical cores.
+    pub(super) fn siblings(&self) -> Option<BTreeSet<Vec<u32>>> {
+        let online = self.cores("online")?;
+        let of = |core: u32| self.cores(&format!("cpu{core}/topology/thread_siblings_list"));
+        online.into_iter().map(of).collect()
+    }
+
+    /// Prefix of a command that changes a setting.
+    pub(super) fn sudo(&self) -> &'static str {
+        let ids = self.status("Uid:");
+        let effective = ids.as_ref().and_then(|ids| ids.split_whitespace().nth(1));
+        match effective {
+            Some("0") => "",
+            _ => "sudo ",
         }
     }
-}
 
-/// The value of the line that begins with `key`.
-fn field<'t>(text: &'t str, key: &str) -> Option<&'t str> {
-    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
-    Some(line.trim())
-}
-
-/// A file below `root`, and whether this process could write it. Opening a file of `/sys` or
-/// `/proc/sys` for writing changes nothing.
-fn setting(root: &Path, file: &str) -> Option<Setting> {
-    let path = root.join(file);
-    let value = text(&path).filter(|value| !value.is_empty() && value.len() < 256)?;
-    Some(Setting {
-        file: format!("/{file}"),
-        value,
-        writable: OpenOptions::new().write(true).open(path).is_ok(),
-    })
-}
-
-/// A setting whose value is a name, as the kernel defines them.
-fn named(root: &Path, file: &str) -> Option<Setting> {
-    let of_names = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-    setting(root, file).filter(|setting| setting.value.chars().all(of_names))
-}
-
-fn cores(root: &Path, status: &str) -> Cores {
-    let list = |file: &str| text(root.join(CPU).join(file)).and_then(|text| list_of(&text));
-    let online = list("online");
-    let allowed = field(status, "Cpus_allowed_list:").and_then(list_of);
-    let siblings = online.as_ref().and_then(|online| {
-        let of = |core: &u32| list(&format!("cpu{core}/topology/thread_siblings_list"));
-        let groups: Option<BTreeSet<Vec<u32>>> = online.iter().map(of).collect();
-        Some(groups?.into_iter().collect())
-    });
-    // The list may name cores that are not plugged in.
-    let is_online = |core: &u32| online.as_ref().is_none_or(|online| online.contains(core));
-    let allowed = allowed.map(|mut allowed| {
-        allowed.retain(is_online);
-        allowed
-    });
-    Cores {
-        allowed: allowed.filter(|allowed| !allowed.is_empty()).into(),
-        isolated: list("isolated").into(),
-        // A kernel without the feature has no such file.
-        tickless: list("nohz_full").into(),
-        siblings: siblings.into(),
-        online: online.into(),
+    /// The file that shows that this process is in a container; empty if it is in none.
+    pub(super) fn container(&self) -> Option<&'static str> {
+        let marks = [".dockerenv", "run/.containerenv"];
+        let mut marks = marks.into_iter().zip(["/.dockerenv", "/run/.containerenv"]);
+        if let Some((_, mark)) = marks.find(|(mark, _)| self.root.join(mark).exists()) {
+            return Some(mark);
+        }
+        let group = self.text("proc/self/cgroup")?;
+        let environment = fs::read(self.root.join("proc/1/environ")).unwrap_or_default();
+        let mut variables = environment.split(|byte| *byte == 0);
+        Some(
+            match OF_CONTAINERS.iter().any(|word| group.contains(word)) {
+                true => "/proc/self/cgroup",
+                false if variables.any(|it| it.starts_with(b"container=")) => "/proc/1/environ",
+                false => "",
+            },
+        )
     }
-}
 
-fn frequency(root: &Path, cores: &Cores) -> Frequency {
-    let scaling = |core: &u32| {
-        let file = |file: &str| format!("{CPU}/cpu{core}/cpufreq/{file}");
-        Some(Scaling {
-            core: *core,
-            driver: text(root.join(file("scaling_driver"))).into(),
-            governor: named(root, &file("scaling_governor"))?,
-            preference: named(root, &file("energy_performance_preference")).into(),
-        })
-    };
-    let switch = |file: &str, off: &str, on: &str| {
-        let switch = setting(root, &format!("{CPU}/{file}"))?;
-        let on = match &*switch.value {
-            value if value == on => true,
-            value if value == off => false,
-            _ => return None,
-        };
-        Some(Boost { on, switch })
-    };
-    let boost =
-        switch("intel_pstate/no_turbo", "1", "0").or_else(|| switch("cpufreq/boost", "0", "1"));
-    let known = cores.allowed.known().or(cores.online.known());
-    Frequency {
-        scaling: known.into_iter().flatten().filter_map(scaling).collect(),
-        boost: boost.into(),
-        on_battery: on_battery(root).into(),
+    /// Whether the process is known to be in a container.
+    pub(super) fn in_container(&self) -> bool {
+        self.container().is_some_and(|file| !file.is_empty())
     }
-}
 
-/// Whether a battery is discharging and no mains supply is connected (the kernel's
-/// `sysfs-class-power`). Servers have neither.
-fn on_battery(root: &Path) -> Option<bool> {
-    let supplies = entries(root.join("sys/class/power_supply"));
-    let is_online = |kind: &str, file: &str, yes: &str, no: &[&str]| {
-        let is_kind = |path: &&PathBuf| text(path.join("type")).as_deref() == Some(kind);
-        let each = supplies.iter().filter(is_kind).map(|path| {
-            let value = text(path.join(file))?;
-            match value == yes {
+    /// Whether a hypervisor runs below, as the processor reports.
+    pub(super) fn hypervisor(&self) -> Option<bool> {
+        if self.text("sys/hypervisor/type").is_some() {
+            return Some(true);
+        }
+        let cpuinfo = self.text("proc/cpuinfo")?;
+        let flags = cpuinfo.lines().find(|line| line.starts_with("flags"))?;
+        Some(flags.split_whitespace().any(|flag| flag == "hypervisor"))
+    }
+
+    /// Whether a battery is discharging and no mains supply is connected (the kernel's
+    /// `sysfs-class-power`). Servers have neither.
+    pub(super) fn on_battery(&self) -> Option<bool> {
+        let supplies = entries(self.root.join("sys/class/power_supply"));
+        let any = |kind: &str, file: &str, yes: &str, no: &[&str]| {
+            let is_kind = |path: &&PathBuf| text(path.join("type")).as_deref() == Some(kind);
+            let values = supplies
+                .iter()
+                .filter(is_kind)
+                .map(|path| text(path.join(file)));
+            let values: Vec<String> = values.map(Option::unwrap_or_default).collect();
+            let is_no = |value: &String| no.contains(&&**value);
+            match values.iter().any(|value| value == yes) {
                 true => Some(true),
-                false => no.contains(&&*value).then_some(false),
+                false => (!values.is_empty() && values.iter().all(is_no)).then_some(false),
             }
-        });
-        each.collect::<Vec<Option<bool>>>()
-    };
-    let any = |is_online: &[Option<bool>]| match is_online.contains(&Some(true)) {
-        true => Some(true),
-        false => is_online.iter().all(Option::is_some).then_some(false),
-    };
-    let mains = is_online("Mains", "online", "1", &["0"]);
-    let batteries = is_online(
-        "Battery",
-        "status",
-        "Discharging",
-        &["Charging", "Not charging", "Full"],
-    );
-    match (mains.is_empty(), batteries.is_empty()) {
-        (false, _) => any(&mains).map(|on_mains| !on_mains),
-        (true, false) => any(&batteries),
-        (true, true) => None,
-    }
-}
-
-fn virtualisation(root: &Path) -> Virtualisation {
-    let cpuinfo = fs::read_to_string(root.join("proc/cpuinfo")).unwrap_or_default();
-    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
-    let flagged = flags.map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"));
-    let guest = text(root.join("sys/hypervisor/type"))
-        .is_some()
-        .then_some(true);
-    let dmi =
-        |file: &str| text(root.join("sys/class/dmi/id").join(file)).filter(|it| !it.is_empty());
-    let product = match (dmi("sys_vendor"), dmi("product_name")) {
-        (Some(vendor), Some(name)) => Some(format!("{vendor} {name}")),
-        (vendor, name) => vendor.or(name),
-    };
-    Virtualisation {
-        hypervisor: guest.or(flagged).into(),
-        product: product.into(),
-        container: container(root).into(),
-    }
-}
-
-fn container(root: &Path) -> Option<Container> {
-    let marks = [".dockerenv", "run/.containerenv"];
-    if let Some(mark) = marks.into_iter().find(|mark| root.join(mark).exists()) {
-        return Some(Container::By(format!("/{mark}")));
-    }
-    let group = text(root.join("proc/self/cgroup"))?;
-    let is_named = OF_CONTAINERS.iter().any(|word| group.contains(word));
-    let environment = fs::read(root.join("proc/1/environ")).unwrap_or_default();
-    let says = environment
-        .split(|byte| *byte == 0)
-        .any(|it| it.starts_with(b"container="));
-    Some(match (is_named, says) {
-        (true, _) => Container::By("/proc/self/cgroup".to_owned()),
-        (false, true) => Container::By("/proc/1/environ".to_owned()),
-        (false, false) => Container::None,
-    })
-}
-
-fn clock_source(root: &Path) -> ClockSource {
-    let folder = "sys/devices/system/clocksource/clocksource0";
-    let available = text(root.join(folder).join("available_clocksource")).unwrap_or_default();
-    ClockSource {
-        current: named(root, &format!("{folder}/current_clocksource")).into(),
-        available: available.split_whitespace().map(str::to_owned).collect(),
-    }
-}
-
-fn memory(root: &Path) -> Memory {
-    let swaps = fs::read_to_string(root.join("proc/swaps")).ok();
-    let swaps = swaps
-        .filter(|text| text.starts_with("Filename"))
-        .map(|text| {
-            let names = text
-                .lines()
-                .skip(1)
-                .filter_map(|line| line.split_whitespace().next());
-            names.map(str::to_owned).collect()
-        });
-    let personality = text(root.join("proc/self/personality"));
-    // ADDR_NO_RANDOMIZE of personality(2).
-    let fixed = personality.and_then(|bits| u32::from_str_radix(&bits, 16).ok());
-    let randomised = setting(root, "proc/sys/kernel/randomize_va_space");
-    Memory {
-        swaps: swaps.into(),
-        randomised: randomised
-            .filter(|setting| ["0", "1", "2"].contains(&&*setting.value))
-            .into(),
-        fixed_here: fixed.map(|bits| bits & 0x0004_0000 != 0).into(),
+        };
+        let is_mains = |path: &PathBuf| text(path.join("type")).as_deref() == Some("Mains");
+        match supplies.iter().any(is_mains) {
+            true => any("Mains", "online", "1", &["0"]).map(|on_mains| !on_mains),
+            false => {
+                let others = ["Charging", "Not charging", "Full"];
+                any("Battery", "status", "Discharging", &others)
+            }
+        }
     }
 }
 
@@ -384,9 +183,8 @@ const MOST: u32 = 1 << 16;
 
 /// Parses a list of cores into ascending order. None if it is invalid.
 fn list_of(text: &str) -> Option<Vec<u32>> {
-    let mut cores = Vec::new();
-    let ranges = text.trim().split(',').filter(|range| !range.is_empty());
-    for range in ranges {
+    let mut cores = BTreeSet::new();
+    for range in text.trim().split(',').filter(|range| !range.is_empty()) {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
         if first > last || last >= MOST {
@@ -394,25 +192,136 @@ fn list_of(text: &str) -> Option<Vec<u32>> {
         }
         cores.extend(first..=last);
     }
-    cores.sort_unstable();
-    cores.dedup();
-    Some(cores)
+    Some(cores.into_iter().collect())
 }
 
 /// Formats cores as such a list.
-pub(crate) fn list_text(cores: &[u32]) -> String {
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for core in cores {
-        match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == *core => *last = *core,
-            _ => ranges.push((*core, *core)),
+pub(super) fn list_text(cores: &[u32]) -> String {
+    let ranges = cores.chunk_by(|one, next| one + 1 == *next);
+    let range = |cores: &[u32]| match cores {
+        [first, .., last] => format!("{first}-{last}"),
+        cores => cores.iter().map(u32::to_string).collect(),
+    };
+    ranges.map(range).collect::<Vec<_>>().join(",")
+}
+
+/// Most processes that are named, the busiest first.
+const NAMED: usize = 5;
+
+/// Fraction of a core from which a process is named.
+const LEAST_CORES: f64 = 0.02;
+
+/// Activity between two moments.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(crate) struct Activity {
+    /// CPU time used by all processes, in cores.
+    pub(crate) busy_cores: Fact<f64>,
+    /// Fraction of the requested CPU time that the hypervisor gave to other machines.
+    pub(crate) stolen: Fact<f64>,
+    /// The processes that used the most CPU time, without this one.
+    pub(crate) processes: Vec<BusyProcess>,
+    /// Pages swapped out or in.
+    pub(crate) swapped_pages: Fact<u64>,
+    /// Periods of the CPU quota, and those in which it was exhausted.
+    pub(crate) throttled: Fact<[u64; 2]>,
+}
+
+/// A process that uses CPU time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct BusyProcess {
+    /// Its number.
+    pub(crate) pid: u32,
+    /// Its program's name.
+    pub(crate) name: String,
+    /// CPU time, in cores.
+    pub(crate) cores: f64,
+}
+
+/// The counters at a moment.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    times: Option<CpuTimes>,
+    cores: usize,
+    /// CPU time of each process in ticks, with its name, by process id and start.
+    processes: BTreeMap<(u32, u64), (String, u64)>,
+    swapped: Option<u64>,
+    throttled: Option<Throttled>,
+}
+
+impl Counters {
+    pub(crate) fn read(root: &Path) -> Self {
+        let stat = fs::read_to_string(root.join("proc/stat")).unwrap_or_default();
+        let own = std::process::id();
+        let folders = entries(root.join("proc")).into_iter();
+        let processes = folders.filter_map(|folder| {
+            let pid = name(&folder).parse().ok().filter(|pid| *pid != own)?;
+            let process = linux::process_stat(&text(folder.join("stat"))?)?;
+            Some(((pid, process.started), (process.name, process.ticks)))
+        });
+        let vmstat = fs::read_to_string(root.join("proc/vmstat")).unwrap_or_default();
+        let counter = |key: &str| {
+            let value = vmstat.lines().find_map(|line| line.strip_prefix(key))?;
+            value.trim().parse::<u64>().ok()
+        };
+        let quota = cgroup::limits(root).cpu_cores;
+        Self {
+            times: linux::cpu_times(&stat),
+            cores: linux::core_times(&stat).len(),
+            processes: processes.collect(),
+            swapped: counter("pswpin ")
+                .zip(counter("pswpout "))
+                .map(|(into, out)| into.saturating_add(out)),
+            throttled: quota.and_then(|quota| cgroup::throttled(&quota)),
         }
     }
-    let range = |(first, last): (u32, u32)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
-    };
-    ranges.into_iter().map(range).collect::<Vec<_>>().join(",")
+}
+
+impl Activity {
+    pub(crate) fn between(then: &Counters, now: &Counters) -> Self {
+        let since = |now: u64, then: u64| now.checked_sub(then);
+        let times = then.times.zip(now.times).and_then(|(then, now)| {
+            let total = since(now.total, then.total).filter(|ticks| *ticks > 0)?;
+            let busy = since(now.busy, then.busy)?.min(total);
+            Some((total, busy, since(now.stolen, then.stolen)?.min(busy)))
+        });
+        // Ticks of one core in the interval.
+        let per_core = times
+            .filter(|_| now.cores > 0)
+            .map(|(total, ..)| total as f64 / now.cores as f64);
+        let of_process = |((pid, start), (name, ticks)): (&(u32, u64), &(String, u64))| {
+            let before = then.processes.get(&(*pid, *start));
+            let ticks = ticks.saturating_sub(before.map_or(0, |(_, ticks)| *ticks));
+            let cores = ticks as f64 / per_core?;
+            (cores >= LEAST_CORES).then(|| BusyProcess {
+                pid: *pid,
+                name: name.clone(),
+                cores,
+            })
+        };
+        let mut processes: Vec<_> = now.processes.iter().filter_map(of_process).collect();
+        processes.sort_by(|a, b| b.cores.total_cmp(&a.cores));
+        processes.truncate(NAMED);
+        let throttled = then.throttled.zip(now.throttled).and_then(|(then, now)| {
+            let periods = since(now.periods, then.periods)?;
+            Some([periods, since(now.throttled, then.throttled)?])
+        });
+        Self {
+            busy_cores: times
+                .zip(per_core)
+                .map(|((_, busy, stolen), core)| busy.saturating_sub(stolen) as f64 / core)
+                .into(),
+            stolen: times
+                .map(|(_, busy, stolen)| stolen as f64 / busy.max(1) as f64)
+                .into(),
+            processes,
+            swapped_pages: then
+                .swapped
+                .zip(now.swapped)
+                .and_then(|(then, now)| since(now, then))
+                .into(),
+            throttled: throttled.into(),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,66 +1,16 @@
-//! Prints the diagnosis of `breakeven doctor`, as a page or as JSON.
+//! The diagnosis of `breakeven doctor` as a page.
 
-use std::io::Write;
-
-use anyhow::Result;
 use breakeven_judge::page::figures::plural;
 use breakeven_judge::page::{Column, Item, Page, Row, Table, Text, Tone};
 use breakeven_profile::unit;
-use serde::Serialize;
 
-use crate::doctor::{Diagnosis, Facts, Finding, Measured, Remedy, Standing, Unfit};
-use crate::values::PageFormat;
+use super::rules::{Finding, Standing};
+use super::{Diagnosis, Measured};
 
-pub(crate) fn write(
-    diagnosis: &Diagnosis,
-    facts: &Facts,
-    format: PageFormat,
-    out: &mut dyn Write,
-) -> Result<()> {
-    let document = || Document::new(diagnosis, facts);
-    crate::print::page_or_document(format, || page(diagnosis), document, out)
-}
-
-/// The complete diagnosis as JSON.
-#[derive(Serialize)]
-struct Document<'d> {
-    fit: bool,
-    unfit: Vec<Unfit>,
-    threshold: f64,
-    most_runs: u64,
-    runs_needed: Option<u64>,
-    working_set_bytes: u64,
-    noise: &'d [Measured],
-    findings: &'d [Finding],
-    facts: &'d Facts,
-}
-
-impl<'d> Document<'d> {
-    fn new(diagnosis: &'d Diagnosis, facts: &'d Facts) -> Self {
-        Self {
-            fit: diagnosis.is_fit(),
-            unfit: diagnosis.unfit(),
-            threshold: diagnosis.limit.threshold.as_fraction(),
-            most_runs: diagnosis.limit.runs,
-            runs_needed: diagnosis.most_runs(),
-            working_set_bytes: diagnosis.working_set_bytes,
-            noise: &diagnosis.noise,
-            findings: &diagnosis.findings,
-            facts,
-        }
-    }
-}
-
-fn page(diagnosis: &Diagnosis) -> Page {
+pub(super) fn page(diagnosis: &Diagnosis) -> Page {
     let mut page = Page::default();
     page.heading(answer(diagnosis));
-    let reasons = diagnosis.unfit();
-    page.items(
-        reasons
-            .iter()
-            .map(|why| Item::from(reason(why, diagnosis)))
-            .collect(),
-    );
+    page.items(diagnosis.unfit.iter().map(Item::from).collect());
     noise(diagnosis, &mut page);
     for (standing, heading) in [
         (Standing::Bad, "Distorts measurements"),
@@ -77,47 +27,30 @@ fn page(diagnosis: &Diagnosis) -> Page {
         .findings
         .iter()
         .filter(|it| it.standing == Standing::Good);
-    let good: Vec<(&str, &str)> = good.map(|it| (it.subject.name(), &*it.seen)).collect();
+    let good: Vec<(&str, &str)> = good.map(|it| (it.subject, &*it.seen)).collect();
     if !good.is_empty() {
         page.heading(Text::new("As it should be", Tone::Good));
     }
     page.facts(good);
-    if !diagnosis.can_be_changed() {
+    let can_change = |it: &Finding| ["type", "do"].iter().any(|how| it.remedy.contains_key(how));
+    if !diagnosis.findings.iter().any(can_change) {
         page.say("None of these findings can be changed from here: only more runs help.");
     }
     page
 }
 
 fn answer(diagnosis: &Diagnosis) -> Text {
-    let change = unit::percent(diagnosis.limit.threshold.as_fraction());
-    let runs = match diagnosis.most_runs() {
+    let change = unit::percent(diagnosis.threshold);
+    let runs = match diagnosis.runs_needed {
         Some(runs) => format!(
             "a change of {change} needs {} per side",
             plural(runs, "run")
         ),
         None => format!("how many runs a change of {change} needs is not known"),
     };
-    match diagnosis.is_fit() {
+    match diagnosis.fit {
         true => Text::new(format!("fit to measure on: {runs}"), Tone::Good),
         false => Text::new(format!("not fit to measure on: {runs}"), Tone::Bad),
-    }
-}
-
-fn reason(why: &Unfit, diagnosis: &Diagnosis) -> String {
-    let limit = plural(diagnosis.limit.runs, "run");
-    match why {
-        Unfit::Found { what } => what.clone(),
-        Unfit::Noisy {
-            work,
-            runs: Some(runs),
-        } => format!(
-            "{work}: its times vary so much that {} per side are needed, and --runs allows {limit}",
-            plural(*runs, "run"),
-        ),
-        Unfit::Noisy { work, runs: None } => {
-            format!("{work}: its times vary so much that no number of runs is enough")
-        }
-        Unfit::NotMeasured { work } => format!("{work}: its noise could not be measured"),
     }
 }
 
@@ -193,33 +126,22 @@ fn item(finding: &Finding) -> Item {
     if !finding.effect.is_empty() {
         add("effect", finding.effect.to_owned());
     }
-    match &finding.remedy {
-        Remedy::Nothing => {}
-        Remedy::Command { command, undo } => {
-            add("type", command.clone());
-            if let Some(undo) = undo {
-                add("undo", undo.clone());
-            }
-        }
-        Remedy::Act { what } => add("do", what.clone()),
-        Remedy::Elsewhere { why, command } => {
-            add("not here", why.clone());
-            if let Some(command) = command {
-                add("there", command.clone());
-            }
-        }
+    for (how, text) in &finding.remedy {
+        add(how, text.clone());
     }
     Item { head, facts }
 }
 
 #[cfg(test)]
 mod tests {
-    use breakeven_judge::{Noise, Threshold};
+    use breakeven_judge::Noise;
     use breakeven_profile::profile::Failure;
     use insta::assert_snapshot;
 
     use super::*;
-    use crate::doctor::{Limit, Subject};
+    use clap::Parser;
+
+    use crate::doctor::DoctorArgs;
     use crate::engine::suite::NoiseWork;
 
     fn noise(between: f64) -> Noise {
@@ -234,7 +156,12 @@ mod tests {
         }
     }
 
-    fn finding(subject: Subject, standing: Standing, seen: &str, remedy: Remedy) -> Finding {
+    fn finding(
+        subject: &'static str,
+        standing: Standing,
+        seen: &str,
+        remedy: &[(&'static str, &str)],
+    ) -> Finding {
         Finding {
             subject,
             standing,
@@ -244,25 +171,33 @@ mod tests {
                 Standing::Good => "",
                 _ => "it makes some runs slower than others",
             },
-            remedy,
+            remedy: remedy
+                .iter()
+                .map(|(how, text)| (*how, (*text).to_owned()))
+                .collect(),
         }
     }
 
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: DoctorArgs,
+    }
+
     /// A machine whose benchmarks vary widely from run to run.
-    fn diagnosis(between: [f64; 2], findings: Vec<Finding>) -> Diagnosis {
-        let limit = Limit {
-            threshold: Threshold::default(),
-            runs: 10,
-        };
-        let works = [NoiseWork::Compute, NoiseWork::Memory];
-        let measured = works.into_iter().zip(between);
-        let measured = measured.map(|(work, it)| Measured::new(work, Ok(noise(it)), limit));
-        Diagnosis {
+    fn diagnosis(between: &[Result<f64, Failure>], findings: Vec<Finding>) -> Diagnosis {
+        let args = Line::parse_from(["doctor"]).args;
+        let measured = NoiseWork::ALL.into_iter().zip(between).map(|(work, it)| {
+            let noise = it.clone().map(noise);
+            Measured::new(work, noise, args.threshold)
+        });
+        Diagnosis::new(
+            &args,
             findings,
-            noise: measured.collect(),
-            working_set_bytes: 64 << 20,
-            limit,
-        }
+            measured.collect(),
+            64 << 20,
+            <_>::default(),
+        )
     }
 
     fn text(diagnosis: &Diagnosis) -> String {
@@ -271,56 +206,40 @@ mod tests {
         String::from_utf8(text).unwrap()
     }
 
-    fn command() -> Remedy {
-        Remedy::Command {
-            command: "echo performance | sudo tee /sys/somewhere".to_owned(),
-            undo: Some("echo powersave | sudo tee /sys/somewhere".to_owned()),
-        }
-    }
+    const COMMAND: [(&str, &str); 2] = [
+        ("type", "echo performance | sudo tee /sys/somewhere"),
+        ("undo", "echo powersave | sudo tee /sys/somewhere"),
+    ];
 
-    fn elsewhere() -> Remedy {
-        Remedy::Elsewhere {
-            why: "only the host can".to_owned(),
-            command: Some("docker run --cpuset-cpus=2-3 …".to_owned()),
-        }
-    }
+    const ELSEWHERE: [(&str, &str); 2] = [
+        ("not here", "only the host can"),
+        ("there", "docker run --cpuset-cpus=2-3 …"),
+    ];
 
     #[test]
     fn a_machine_that_is_fit() {
         let findings = vec![
-            finding(
-                Subject::Governor,
-                Standing::Doubtful,
-                "schedutil",
-                command(),
-            ),
-            finding(Subject::Clock, Standing::Good, "tsc", Remedy::Nothing),
-            finding(Subject::Swap, Standing::Good, "none", Remedy::Nothing),
+            finding("governor", Standing::Doubtful, "schedutil", &COMMAND),
+            finding("clock", Standing::Good, "tsc", &[]),
+            finding("swap", Standing::Good, "none", &[]),
         ];
-        let fit = diagnosis([0.004, 0.021], findings);
-        assert!(fit.is_fit());
+        let fit = diagnosis(&[Ok(0.004), Ok(0.021)], findings);
+        assert!(fit.fit);
         assert_snapshot!(text(&fit));
     }
 
     #[test]
     fn a_machine_that_is_not_and_cannot_be_changed() {
         let findings = vec![
-            finding(Subject::Steal, Standing::Bad, "9.0 % of it", elsewhere()),
-            finding(
-                Subject::Heat,
-                Standing::Unknown,
-                "no sensor",
-                Remedy::Nothing,
-            ),
+            finding("steal", Standing::Bad, "9.0 % of it", &ELSEWHERE),
+            finding("heat", Standing::Unknown, "no sensor", &[]),
         ];
-        let mut unfit = diagnosis([0.004, 0.11], findings);
         let failure = Failure {
             kind: "crash".to_owned(),
             message: "the process died of signal 9 (killed, perhaps for memory)".to_owned(),
         };
-        let failed = Measured::new(NoiseWork::AllCores, Err(failure), unfit.limit);
-        unfit.noise.push(failed);
-        assert!(!unfit.is_fit() && !unfit.can_be_changed());
+        let unfit = diagnosis(&[Ok(0.004), Ok(0.11), Err(failure)], findings);
+        assert!(!unfit.fit);
         assert_snapshot!(text(&unfit));
     }
 }

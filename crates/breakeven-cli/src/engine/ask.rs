@@ -1,7 +1,6 @@
 //! Asks programs for their figures: all at once, within a bounded time, even if they hang.
 
 use std::io::{ErrorKind, Read as _};
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -19,10 +18,6 @@ const MOST_PROGRAMS: usize = 64;
 
 /// Longest answer, bytes; breakeven's own answers are at most a quarter of it.
 const MOST_BYTES: usize = 1 << 20;
-
-/// Pause between two checks for answers.
-const SHORTEST_PAUSE: Duration = Duration::from_micros(100);
-const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
 /// Why a program's figures are not shown.
 #[derive(Debug, Error)]
@@ -42,95 +37,80 @@ pub(super) enum Unread {
     )]
     Newer(u32),
     #[error("its socket cannot be read: {0}")]
-    Unreadable(#[from] std::io::Error),
+    Unreadable(std::io::Error),
+}
+
+impl From<std::io::Error> for Unread {
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            // Also if its queue is full: it has not answered earlier questions.
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => Self::Silent,
+            _ => Self::Unreadable(error),
+        }
+    }
 }
 
 /// The answers, and the number of programs beyond [`MOST_PROGRAMS`].
 pub(super) type Answers = (Vec<(Publisher, Result<Figures, Unread>)>, usize);
 
-/// Asks the programs of these folders. Removes the sockets of programs that have ended.
+/// Asks the programs of these folders, all at once. Removes the sockets of programs that have ended.
 pub(super) fn ask(folders: &[PathBuf]) -> Answers {
-    let (mut calls, mut beyond) = (Vec::new(), 0);
-    for folder in folders {
-        let found = Publisher::in_folder(folder);
-        let asked = found.len().min(MOST_PROGRAMS - calls.len());
-        beyond += found.len() - asked;
-        calls.extend(found.into_iter().take(asked).map(Call::start));
-    }
-    let start = Instant::now();
-    let mut pause = SHORTEST_PAUSE;
+    let found = folders
+        .iter()
+        .flat_map(|folder| Publisher::in_folder(folder));
+    let mut found: Vec<Publisher> = found.collect();
+    let beyond = found.len().saturating_sub(MOST_PROGRAMS);
+    found.truncate(MOST_PROGRAMS);
+    let until = Instant::now() + PATIENCE;
+    let answers = thread::scope(|scope| {
+        let ask = |program: Publisher| {
+            let asked = thread::Builder::new().spawn_scoped(scope, {
+                let program = program.clone();
+                move || answer(&program, until)
+            });
+            (program, asked)
+        };
+        let calls: Vec<_> = found.into_iter().map(ask).collect();
+        let answers = calls.into_iter().filter_map(|(program, asked)| {
+            let answer = asked
+                .map_err(Unread::from)
+                .and_then(|asked| asked.join().unwrap_or(Err(Unread::Silent)));
+            let has_ended = match &answer {
+                // Nobody listens: the program was killed, or executes another one, or its socket was
+                // removed meanwhile.
+                Err(Unread::Unreadable(error)) => {
+                    [ErrorKind::ConnectionRefused, ErrorKind::NotFound].contains(&error.kind())
+                }
+                // A child process still has its socket open.
+                Err(Unread::Silent) => !program.is_alive(),
+                _ => false,
+            };
+            (!has_ended).then_some((program, answer))
+        });
+        answers.collect()
+    });
+    (answers, beyond)
+}
+
+/// A program's figures, if it sends them in time.
+fn answer(program: &Publisher, until: Instant) -> Result<Figures, Unread> {
+    let (mut stream, mut text) = (program.connect()?, Vec::new());
+    stream.set_nonblocking(false)?;
+    let mut piece = vec![0; 1 << 16];
     loop {
-        let mut is_open = false;
-        for call in &mut calls {
-            call.look();
-            is_open |= call.answer.is_none();
+        let left = until.saturating_duration_since(Instant::now());
+        stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+        match stream.read(&mut piece) {
+            Ok(0) => return understood(program.pid, &text),
+            Ok(read) => text.extend_from_slice(piece.get(..read).unwrap_or_default()),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
         }
-        let left = PATIENCE.saturating_sub(start.elapsed());
-        if !is_open || left.is_zero() {
-            break;
+        if text.len() > MOST_BYTES {
+            return Err(Unread::TooLong);
         }
-        thread::sleep(pause.min(left));
-        pause = (2 * pause).min(LONGEST_PAUSE);
-    }
-    let answers = calls.into_iter().filter_map(Call::end);
-    (answers.collect(), beyond)
-}
-
-/// A program that was asked.
-struct Call {
-    program: Publisher,
-    stream: Option<UnixStream>,
-    text: Vec<u8>,
-    answer: Option<Result<Figures, Unread>>,
-}
-
-impl Call {
-    fn start(program: Publisher) -> Self {
-        let (stream, answer) = match program.connect() {
-            Ok(stream) => (Some(stream), None),
-            // Its queue is full: it has not answered earlier questions.
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                (None, Some(Err(Unread::Silent)))
-            }
-            Err(error) => (None, Some(Err(error.into()))),
-        };
-        Self {
-            program,
-            stream,
-            text: Vec::new(),
-            answer,
-        }
-    }
-
-    /// Reads the bytes that have arrived.
-    fn look(&mut self) {
-        let (Some(stream), None) = (&mut self.stream, &self.answer) else {
-            return;
-        };
-        let room = MOST_BYTES + 1 - self.text.len();
-        let read = stream.take(room as u64).read_to_end(&mut self.text);
-        self.answer = match read {
-            _ if self.text.len() > MOST_BYTES => Some(Err(Unread::TooLong)),
-            Ok(_) => Some(understood(self.program.pid, &self.text)),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => None,
-            Err(error) => Some(Err(error.into())),
-        };
-    }
-
-    /// The result; none if the program has ended.
-    fn end(self) -> Option<(Publisher, Result<Figures, Unread>)> {
-        let answer = self.answer.unwrap_or(Err(Unread::Silent));
-        match answer {
-            // Nobody listens: the program was killed, or executes another one, or its socket was
-            // removed meanwhile.
-            Err(Unread::Unreadable(error))
-                if [ErrorKind::ConnectionRefused, ErrorKind::NotFound].contains(&error.kind()) =>
-            {
-                None
-            }
-            // A child process still has its socket open.
-            Err(Unread::Silent) if !self.program.is_alive() => None,
-            answer => Some((self.program, answer)),
+        if left.is_zero() {
+            return Err(Unread::Silent);
         }
     }
 }

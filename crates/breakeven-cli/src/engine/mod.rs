@@ -2,6 +2,7 @@
 //! crate reads and judges the files, and builds without them.
 
 #[cfg(unix)]
+use breakeven_judge::Outcome;
 pub(crate) mod ask;
 pub(crate) mod devices;
 pub(crate) mod load;
@@ -20,14 +21,13 @@ use clap::Subcommand;
 
 use crate::ab::args::AbArgs;
 use crate::devices::DevicesArgs;
-use crate::doctor::run::DoctorArgs;
-use crate::exit::Ending;
-use crate::monitor::args::MonitorArgs;
+use crate::doctor::DoctorArgs;
+use crate::monitor::MonitorArgs;
 use crate::plan::args::PlanArgs;
 use crate::profile::args::ProfileArgs;
 #[cfg(unix)]
 use crate::run::args::RunArgs;
-use crate::sweep::args::SweepArgs;
+use crate::sweep::SweepArgs;
 use crate::tune::TuneArgs;
 
 #[derive(Debug, Subcommand)]
@@ -54,16 +54,9 @@ pub(crate) enum Command {
     /// Measure what the parent process asks for on stdin
     #[command(hide = true)]
     Worker,
-    /// End the jobs of a run that was killed
-    #[cfg(target_os = "linux")]
-    #[command(hide = true)]
-    RunGuard {
-        /// The value that identifies its processes
-        run: String,
-    },
 }
 
-pub(crate) fn run(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+pub(crate) fn run(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Result<Outcome> {
     match command {
         Command::Profile(args) => crate::profile::run(args, out, err),
         Command::Sweep(args) => crate::sweep::run(args, out, err),
@@ -71,15 +64,10 @@ pub(crate) fn run(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -
         Command::Tune(args) => crate::tune::run(args, out, err),
         Command::Devices(args) => crate::devices::run(args, out, err),
         Command::Monitor(args) => crate::monitor::run(args, out, err),
-        Command::Doctor(args) => crate::doctor::run::run(args, out, err),
+        Command::Doctor(args) => crate::doctor::run(args, out),
         Command::Ab(args) => crate::ab::run(args, out, err),
         #[cfg(unix)]
         Command::Run(args) => crate::run::run(args, err),
-        #[cfg(target_os = "linux")]
-        Command::RunGuard { run } => {
-            crate::run::guard::run(run)?;
-            Ok(Ending::Done)
-        }
         Command::Worker => worker::own_channel(out)
             .and_then(|mut channel| worker::run(std::io::stdin().lock(), &mut *channel)),
     }

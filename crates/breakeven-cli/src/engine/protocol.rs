@@ -51,8 +51,6 @@ pub(crate) enum Cell {
     Point(PointCell),
     /// Execute a kernel's batch by a strategy, repeatedly.
     Batch(BatchCell),
-    /// Execute a batch for the cost model only; the profile does not get it.
-    Lesson(BatchCell),
 }
 
 /// A kernel at one value of the swept quantity.
@@ -94,8 +92,6 @@ impl PointCell {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BatchCell {
     pub(crate) kernel: String,
-    /// The workload of a sweep whose items are the tasks; none for the kernel's default batch.
-    pub(crate) item: Option<(Over, u64)>,
     pub(crate) tasks: usize,
     /// The strategy as text.
     pub(crate) strategy: String,
@@ -119,14 +115,7 @@ pub(crate) enum BatchGpus {
 
 impl BatchCell {
     pub(crate) fn workload(&self) -> Result<BatchWorkload, breakeven::Error> {
-        let workload = match self.item {
-            None => BatchWorkload::new(&self.kernel, 1)?,
-            Some((over, value)) => {
-                let value = usize::try_from(value).unwrap_or(usize::MAX);
-                BatchWorkload::at(&self.kernel, over, value)?
-            }
-        };
-        Ok(workload.with_tasks(self.tasks))
+        Ok(BatchWorkload::new(&self.kernel, 1)?.with_tasks(self.tasks))
     }
 
     /// The operation of its executions on `device`.
@@ -162,7 +151,7 @@ impl Cell {
     pub(crate) fn touches_a_driver(&self) -> bool {
         match self {
             Self::Detect | Self::Load => true,
-            Self::Batch(batch) | Self::Lesson(batch) => !batch.gpus().is_empty(),
+            Self::Batch(batch) => !batch.gpus().is_empty(),
             _ => self.gpu().is_some(),
         }
     }
@@ -226,11 +215,6 @@ pub(crate) enum Message {
     Load(Box<SystemLoad>),
     /// All that the cell has measured so far; replaces what it sent before.
     Measured(Box<Profile>),
-    /// Why a counter that worked before reported no energy of the calls on this device.
-    EnergyUnknown {
-        device: String,
-        why: String,
-    },
     /// A note for the user that is no failure.
     Warning(String),
     /// Whether the cost model's data outlives the process.

@@ -112,17 +112,7 @@ impl Session {
 
     fn take(&mut self, cell: &Cell, message: Message) -> Result<(), JoinError> {
         match message {
-            // The cost model alone gets its times.
-            Message::Measured(_) if matches!(cell, Cell::Lesson(_)) => {}
             Message::Measured(profile) => self.current = *profile,
-            Message::EnergyUnknown { device, why } => {
-                if let Some(mut operation) = cell.operations().pop() {
-                    operation.device = device;
-                    let is_software = self.profile.is_software_gpu(&operation.device);
-                    let who = operation.key().label(is_software);
-                    self.warn(format!("the energy of {who} is not known: {why}"));
-                }
-            }
             Message::Warning(warning) => self.warn(warning),
             Message::Learned { kept } => self.learned = Some(kept),
             Message::Unsupported(lacking) => {
@@ -163,12 +153,6 @@ impl Session {
     fn failed(&mut self, cell: &Cell, failure: Failure) {
         let announced = cell.operations().pop();
         match (cell, announced) {
-            (Cell::Lesson(cell), _) => {
-                let (kernel, on) = (&cell.kernel, &cell.strategy);
-                self.warnings.push(format!(
-                    "the cost model learned nothing of {kernel} by {on}: {failure}"
-                ));
-            }
             (Cell::Peak { device }, _) => {
                 let label = self.profile.device_label(device);
                 let note = format!("{label}: its peaks could not be measured: {failure}");

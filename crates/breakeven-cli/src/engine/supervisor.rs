@@ -214,7 +214,7 @@ impl Worker {
             return Ok(self.signals.recv().unwrap_or(Signal::End));
         }
         let waits = match cell {
-            Some(Cell::Peak { .. } | Cell::Batch(_) | Cell::Lesson(_)) => WAITS_OF_MANY,
+            Some(Cell::Peak { .. } | Cell::Batch(_)) => WAITS_OF_MANY,
             _ => 1,
         };
         let limit = Duration::from_secs(device_timeout_s.into()) * waits + GRACE;

@@ -19,7 +19,6 @@ use devices::Devices;
 
 use crate::engine::protocol::{Cell, Message, Request};
 use crate::engine::suite::{CallMeter, Iterations, Workload};
-use crate::exit::Ending;
 
 mod batches;
 mod devices;
@@ -41,7 +40,7 @@ pub(crate) fn own_channel<'o>(out: &'o mut dyn Write) -> Result<Box<dyn Write + 
 }
 
 /// Reads a [`Request`] and answers on `out` until all cells are done or one failed.
-pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Ending> {
+pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Outcome> {
     let mut line = String::new();
     input.read_line(&mut line)?;
     let request: Request = serde_json::from_str(&line)
@@ -85,14 +84,11 @@ pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Ending
             }
             Err(Stopped::Cell(failure)) => {
                 worker.outbox.send(&Message::Failed(failure))?;
-                return Ok(Ending::Measured {
-                    failed: true,
-                    budgets: Outcome::Passed,
-                });
+                return Ok(Outcome::Failed);
             }
         }
     }
-    Ok(Ending::Done)
+    Ok(Outcome::Passed)
 }
 
 /// Why a cell was not done.
@@ -197,8 +193,7 @@ impl Worker<'_> {
                 let mark = |operation: &mut _| point.mark(operation);
                 return self.measure(&point.workload()?, &point.device, mark);
             }
-            Cell::Batch(batch) => return self.batch(batch, false),
-            Cell::Lesson(batch) => return self.batch(batch, true),
+            Cell::Batch(batch) => return self.batch(batch),
         };
         Ok(self.outbox.send(&message)?)
     }
@@ -249,7 +244,9 @@ impl Worker<'_> {
             return Err(Stopped::Parent(error));
         }
         self.outbox.send(&of_kernel(&operation, &gpus))?;
-        Ok(self.outbox.energy_unknown(device, outcome?)?)
+        Ok(self
+            .outbox
+            .energy_unknown(&operation.name, device, outcome?)?)
     }
 }
 
@@ -317,10 +314,11 @@ impl Outbox<'_> {
         self.sent.elapsed() >= pause.max(SENDING_TIMES * self.took)
     }
 
-    fn energy_unknown(&mut self, device: &str, why: Option<String>) -> Result<()> {
-        let device = device.to_owned();
+    /// Reports why a counter that worked before gave no energy.
+    fn energy_unknown(&mut self, name: &str, device: &str, why: Option<String>) -> Result<()> {
         why.map_or(Ok(()), |why| {
-            self.send(&Message::EnergyUnknown { device, why })
+            let warning = format!("the energy of {name} on {device} is not known: {why}");
+            self.send(&Message::Warning(warning))
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 
 use crate::input::InputArgs;
 use crate::values::part;
@@ -37,7 +37,7 @@ pub(crate) enum HistoryCommand {
     Annotate(AnnotateArgs),
     /// Remove entries
     Remove(RemoveArgs),
-    /// Write all values for another program, or an entry as a profile file
+    /// Write all values as CSV, or an entry as a profile file
     Export(ExportSeriesArgs),
 }
 
@@ -178,12 +178,8 @@ pub(crate) struct RemoveArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ExportSeriesArgs {
     /// The number of an entry to write as a profile file
-    #[arg(long, requires = "output", conflicts_with = "format")]
+    #[arg(long, requires = "output")]
     pub(crate) entry: Option<i64>,
-
-    /// Format of the values: a line or an object per operation and entry
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: SeriesFormat,
 
     #[command(flatten)]
     pub(crate) branch: BranchArgs,
@@ -191,15 +187,6 @@ pub(crate) struct ExportSeriesArgs {
     /// File to write; it is replaced in one step [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SeriesFormat {
-    /// A line per value
-    #[default]
-    Csv,
-    /// An object per series
-    Json,
 }
 
 /// The number of an entry.

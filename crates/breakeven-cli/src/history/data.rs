@@ -8,7 +8,6 @@ use breakeven_judge::page::clean;
 use serde::Serialize;
 
 use super::found::{Between, Found};
-use crate::print::document;
 
 /// Series and changes as JSON.
 #[derive(Serialize)]
@@ -118,14 +117,6 @@ pub(super) fn json<'l>(found: &'l Found<'l>) -> Json<'l> {
             .chain(found.changes.iter().enumerate().map(change))
             .collect(),
     }
-}
-
-/// All values, an object per series.
-pub(crate) fn values_json(loaded: &Loaded, out: &mut dyn Write) -> Result<()> {
-    let series: Vec<_> = (loaded.series.iter())
-        .map(|series| json_series(loaded, series))
-        .collect();
-    document(&series, out)
 }
 
 /// All values, one per line.

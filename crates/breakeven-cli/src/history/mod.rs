@@ -11,15 +11,13 @@ use breakeven_judge::page::clean;
 use breakeven_profile::file;
 use breakeven_profile::profile::Profile;
 
-use crate::exit::Ending;
 use crate::history::args::{
     AddArgs, AnnotateArgs, BranchArgs, ChangesArgs, EntryArgs, ExportSeriesArgs, HistoryArgs,
-    HistoryCommand, ListArgs, SensitivityArgs, SeriesFormat, ShowSeriesArgs,
+    HistoryCommand, ListArgs, SensitivityArgs, ShowSeriesArgs,
 };
+use crate::history::found::{Between, Found};
 use crate::history::page as print;
-use crate::history::page::{Between, Found};
 use crate::input::{Input, distinct};
-use crate::print::unless_closed;
 
 pub(crate) mod args;
 mod data;
@@ -27,7 +25,7 @@ mod found;
 pub(crate) mod git;
 pub(crate) mod page;
 
-pub(crate) fn run(args: &HistoryArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+pub(crate) fn run(args: &HistoryArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Outcome> {
     let path = &args.history;
     match &args.command {
         HistoryCommand::Add(args) => add(path, args, out, err),
@@ -45,18 +43,12 @@ pub(crate) fn run(args: &HistoryArgs, out: &mut dyn Write, err: &mut dyn Write) 
     }
 }
 
-/// Prints what was done. A closed output does not undo it.
-fn done(out: &mut dyn Write, text: &str) -> Result<Ending> {
-    unless_closed(writeln!(out, "{}", clean(text)).map_err(Into::into))?;
-    Ok(Ending::Done)
-}
-
 /// Prints what was done to each entry.
-fn each(out: &mut dyn Write, done_to: &str, entries: &[Entry]) -> Result<Ending> {
+fn each(out: &mut dyn Write, done_to: &str, entries: &[Entry]) -> Result<Outcome> {
     for entry in entries {
-        done(out, &format!("{done_to} {}", print::named(entry)))?;
+        writeln!(out, "{done_to} {}", clean(&print::named(entry)))?;
     }
-    Ok(Ending::Done)
+    Ok(Outcome::Passed)
 }
 
 /// The selected entries: one, unless all of a commit are requested.
@@ -78,7 +70,7 @@ fn named(history: &History, args: &EntryArgs) -> Result<Vec<Entry>> {
     }
 }
 
-fn add(path: &Path, args: &AddArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+fn add(path: &Path, args: &AddArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Outcome> {
     distinct(&args.files)?;
     // All files are read before the first is added: one that cannot be read adds nothing.
     let mut input = Input::new(&args.input, err);
@@ -141,9 +133,9 @@ fn add(path: &Path, args: &AddArgs, out: &mut dyn Write, err: &mut dyn Write) ->
             }
             Added::Known(entry) => format!("{file}: is already in the history, as entry {entry}"),
         };
-        done(out, &text)?;
+        writeln!(out, "{}", clean(&text))?;
     }
-    Ok(Ending::Done)
+    Ok(Outcome::Passed)
 }
 
 /// The branch of that name; an empty name means detached checkouts.
@@ -187,11 +179,11 @@ fn only(loaded: &mut Loaded, operation: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-fn list(path: &Path, args: &ListArgs, out: &mut dyn Write) -> Result<Ending> {
+fn list(path: &Path, args: &ListArgs, out: &mut dyn Write) -> Result<Outcome> {
     let history = History::open(path)?;
     let entries = history.entries(&args.branch.as_deref().map_or(Branches::All, branch))?;
-    unless_closed(print::entries(&entries, args.format, out))?;
-    Ok(Ending::Done)
+    print::entries(&entries, args.format, out)?;
+    Ok(Outcome::Passed)
 }
 
 fn sensitivity(args: &SensitivityArgs) -> Sensitivity {
@@ -201,20 +193,20 @@ fn sensitivity(args: &SensitivityArgs) -> Sensitivity {
     }
 }
 
-fn show(path: &Path, args: &ShowSeriesArgs, out: &mut dyn Write) -> Result<Ending> {
+fn show(path: &Path, args: &ShowSeriesArgs, out: &mut dyn Write) -> Result<Outcome> {
     let history = History::open(path)?;
     let mut loaded = load(&history, &args.branch)?;
     only(&mut loaded, args.operation.as_deref())?;
     let changes = breakeven_history::changes(&loaded, &sensitivity(&args.sensitivity));
     let found = Found::new(&loaded, changes);
-    unless_closed(match args.operation {
+    match args.operation {
         Some(_) => print::series(&found, args.format, out),
         None => print::overview(&found, args.format, out),
-    })?;
-    Ok(Ending::Done)
+    }?;
+    Ok(Outcome::Passed)
 }
 
-fn changes(path: &Path, args: &ChangesArgs, out: &mut dyn Write) -> Result<Ending> {
+fn changes(path: &Path, args: &ChangesArgs, out: &mut dyn Write) -> Result<Outcome> {
     let history = History::open(path)?;
     let mut loaded = load(&history, &args.branch)?;
     only(&mut loaded, args.operation.as_deref())?;
@@ -237,11 +229,11 @@ fn changes(path: &Path, args: &ChangesArgs, out: &mut dyn Write) -> Result<Endin
         known.insert(ends, between.clone());
         found.between.push(between);
     }
-    unless_closed(print::changes(&found, args.format, out))?;
-    Ok(Ending::Judged(match passed || !args.gate {
+    print::changes(&found, args.format, out)?;
+    Ok(match passed || !args.gate {
         true => Outcome::Passed,
         false => Outcome::Failed,
-    }))
+    })
 }
 
 /// The commits and differences between the last value of the old level and the first of the new
@@ -267,7 +259,7 @@ fn between(history: &History, loaded: &Loaded, change: &Change) -> Result<Betwee
     })
 }
 
-fn annotate(path: &Path, args: &AnnotateArgs, out: &mut dyn Write) -> Result<Ending> {
+fn annotate(path: &Path, args: &AnnotateArgs, out: &mut dyn Write) -> Result<Outcome> {
     let mut history = History::open(path)?;
     let entries = named(&history, &args.entry)?;
     if args.text.trim().is_empty() {
@@ -278,21 +270,17 @@ fn annotate(path: &Path, args: &AnnotateArgs, out: &mut dyn Write) -> Result<End
     each(out, verb, &entries)
 }
 
-fn export(path: &Path, args: &ExportSeriesArgs, out: &mut dyn Write) -> Result<Ending> {
+fn export(path: &Path, args: &ExportSeriesArgs, out: &mut dyn Write) -> Result<Outcome> {
     let history = History::open(path)?;
     if let (Some(entry), Some(output)) = (args.entry, &args.output) {
         file::check_writable(output)?;
         file::write(&history.profile(entry)?, output)?;
-        return Ok(Ending::Done);
+        return Ok(Outcome::Passed);
     }
     let loaded = load(&history, &args.branch)?;
-    let write = |out: &mut dyn Write| match args.format {
-        SeriesFormat::Csv => print::values_csv(&loaded, out),
-        SeriesFormat::Json => print::values_json(&loaded, out),
-    };
     match &args.output {
-        Some(output) => file::replace(output, |file| write(file))?,
-        None => unless_closed(write(out))?,
+        Some(output) => file::replace(output, |file| print::values_csv(&loaded, file))?,
+        None => print::values_csv(&loaded, out)?,
     }
-    Ok(Ending::Done)
+    Ok(Outcome::Passed)
 }

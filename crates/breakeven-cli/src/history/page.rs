@@ -9,11 +9,11 @@ use breakeven_judge::page::{Block, Column, Item, Page, Row, Table, Text, Tone};
 use breakeven_profile::unit;
 
 use crate::history::data::json;
-pub(crate) use crate::history::data::{values_csv, values_json};
-pub(crate) use crate::history::found::{Between, Found};
+use crate::history::found::Found;
 use crate::print::page_or_document;
 use crate::values::PageFormat;
 
+pub(crate) use crate::history::data::values_csv;
 /// Columns of a series' bar chart.
 const PICTURE: usize = 72;
 

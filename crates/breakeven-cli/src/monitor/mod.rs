@@ -1,30 +1,116 @@
 //! `breakeven monitor`: shows the machine's load, and the programs that publish.
 
-pub(crate) mod args;
-mod child;
+use breakeven_judge::Outcome;
+use std::ffi::OsString;
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Result;
+use breakeven::hardware::sensors::{Reading, Sensors};
+use clap::Args;
+use page::Load;
+
+use crate::engine::programs::{Programs, ProgramsReading};
+use crate::print::page_or_document;
+
 mod metrics;
-pub(crate) mod page;
+mod page;
 mod record;
 mod serve;
-mod sources;
 mod view;
 #[cfg(test)]
 mod view_tests;
 
-use std::io::Write;
-use std::thread;
+#[derive(Debug, Args)]
+pub(crate) struct MonitorArgs {
+    /// Time between two readings: 0.1 s to 60 s
+    #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = interval)]
+    pub(crate) interval: Duration,
 
-use anyhow::Result;
-use sources::Sources;
+    /// Print one view, of two readings one interval apart, and exit
+    #[arg(long)]
+    pub(crate) once: bool,
 
-use crate::exit::Ending;
-use crate::monitor::args::MonitorArgs;
-use crate::monitor::page as print;
-use crate::monitor::page::Load;
-use crate::print::document;
-use crate::values::TableFormat;
+    /// Format of --once
+    #[arg(long, value_enum, default_value_t, requires = "once")]
+    pub(crate) format: crate::values::PageFormat,
 
-pub(crate) fn run(args: &MonitorArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+    /// Serve the figures as OpenMetrics at http://ADDRESS/metrics, for Prometheus. A port alone
+    /// means one of 127.0.0.1
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        num_args = 0..=1,
+        default_missing_value = "127.0.0.1:9400",
+        value_parser = address,
+        conflicts_with = "once"
+    )]
+    pub(crate) serve: Option<SocketAddr>,
+
+    #[command(flatten)]
+    pub(crate) record: RecordArgs,
+
+    /// The command to record the load of
+    #[arg(last = true, value_name = "CMD", requires = "record")]
+    pub(crate) command: Vec<OsString>,
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let interval = crate::values::time(text)?;
+    let is_usual = (Duration::from_millis(100)..=Duration::from_secs(60)).contains(&interval);
+    is_usual
+        .then_some(interval)
+        .ok_or_else(|| "give 0.1 s to 60 s".to_owned())
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.parse().map(|port| (Ipv4Addr::LOCALHOST, port).into());
+    port.or_else(|_| text.parse())
+        .map_err(|_| "give an IP address and a port, such as 127.0.0.1:9400, or a port".to_owned())
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecordArgs {
+    /// Write the load to a profile file, until Ctrl-C, for --duration, or while the command after
+    /// -- runs
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["once", "serve"])]
+    pub(crate) record: Option<PathBuf>,
+
+    /// Record for this long, as in 30s; with a command, at most this long
+    #[arg(long, value_name = "TIME", requires = "record", value_parser = duration)]
+    pub(crate) duration: Option<Duration>,
+
+    /// The profile or other tool's file that the command writes: it is added to the recorded file
+    #[arg(long, value_name = "FILE", requires_all = ["record", "command"])]
+    pub(crate) profile: Option<PathBuf>,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let duration = crate::values::time(text)?;
+    (!duration.is_zero())
+        .then_some(duration)
+        .ok_or_else(|| "give a time above zero, as in 30s".to_owned())
+}
+
+/// The sources of a view.
+struct Sources {
+    sensors: Sensors,
+    programs: Programs,
+}
+
+impl Sources {
+    /// All sensors, the GPUs' users, and the programs.
+    fn read(&mut self) -> (Reading, ProgramsReading) {
+        let mut reading = self.sensors.read();
+        self.sensors.add_processes(&mut reading);
+        (reading, self.programs.read())
+    }
+}
+
+pub(crate) fn run(args: &MonitorArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Outcome> {
     if let Some(path) = &args.record.record {
         return record::run(args, path, err);
     }
@@ -32,19 +118,18 @@ pub(crate) fn run(args: &MonitorArgs, out: &mut dyn Write, err: &mut dyn Write) 
     if let Some(address) = args.serve {
         return serve::run(address, args.interval, machine, out, err);
     }
-    let mut load = Load::new(machine, args.interval, args.attach);
-    let mut sources = Sources::open(args.attach)?;
+    let mut load = Load::new(machine, args.interval);
+    let mut sources = Sources {
+        sensors: Sensors::open(),
+        programs: Programs::open(),
+    };
     if !args.once {
         return view::run(&mut sources, load);
     }
     let _ = sources.read();
     thread::sleep(args.interval);
-    let (reading, programs) = sources.read();
-    load.take(reading, programs);
-    match args.format {
-        TableFormat::Table => print::print(&load, out)?,
-        TableFormat::Json => document(&load.document(), out)?,
-    }
-    out.flush()?;
-    Ok(Ending::Done)
+    load.take(sources.read());
+    let page = || load.page(crate::print::width());
+    page_or_document(args.format, page, || load.document(), out)?;
+    Ok(Outcome::Passed)
 }

@@ -1,10 +1,9 @@
 //! `breakeven monitor --record`: writes the machine's load to a profile file, over a time or while
 //! a command runs.
 
-use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,13 +15,12 @@ use breakeven_judge::page::figures::plural;
 use breakeven_profile::file;
 use breakeven_profile::profile::{LoadRecord, Profile};
 
-use super::child::{Child, Ended};
+use super::MonitorArgs;
 use crate::engine::load::{self, Recording};
 use crate::engine::session::{generator, now};
 use crate::engine::supervisor::interruption;
-use crate::exit::{Ending, Interrupted};
+use crate::exit::Interrupted;
 use crate::input::Input;
-use crate::monitor::args::MonitorArgs;
 
 /// Most samples per device: a day at one reading per second becomes samples of some four minutes,
 /// and a file stays below 100 KB per device.
@@ -31,7 +29,21 @@ const MOST_SAMPLES: usize = 512;
 /// How often to check whether the recording has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-pub(super) fn run(args: &MonitorArgs, path: &Path, err: &mut dyn Write) -> Result<Ending> {
+/// Time of a command to end by itself after Ctrl-C at the terminal reached it too, and after it was
+/// asked to.
+const BY_ITSELF: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How a recording ended.
+#[derive(Debug)]
+enum Ended {
+    Exit(ExitStatus),
+    /// At its time limit.
+    TimedOut,
+    Interrupted,
+}
+
+pub(super) fn run(args: &MonitorArgs, path: &Path, err: &mut dyn Write) -> Result<Outcome> {
     file::check_writable(path)?;
     let interrupted = interruption()?;
     let hardware = HardwareCapabilities::detect_without_gpu();
@@ -39,10 +51,15 @@ pub(super) fn run(args: &MonitorArgs, path: &Path, err: &mut dyn Write) -> Resul
     let others = !args.command.is_empty();
     let recording = load::start(args.interval, MOST_SAMPLES, &hardware, others)?;
     let limit = args.record.duration;
-    let ended = match &args.command[..] {
-        [] => wait(limit, interrupted),
-        command => attend(command, limit, interrupted)?,
+    let child = match args.command.split_first() {
+        None => None,
+        Some((program, arguments)) => {
+            // In the foreground of the terminal.
+            let child = Command::new(program).args(arguments).spawn();
+            Some(child.with_context(|| format!("cannot run {}", program.display()))?)
+        }
     };
+    let ended = attend(child, limit, interrupted)?;
     let record = Recording::end(recording);
     let mut profile = Profile {
         created: Some(began),
@@ -68,13 +85,13 @@ pub(super) fn run(args: &MonitorArgs, path: &Path, err: &mut dyn Write) -> Resul
         }
         Ended::Exit(status) if !status.success() => {
             let _ = writeln!(err, "error: the command failed ({status})");
-            Ending::Judged(Outcome::Failed)
+            Outcome::Failed
         }
         _ if !written => bail!(
             "no sensor reported anything within that time: no file is written; record for longer \
              than an interval"
         ),
-        _ => Ending::Done,
+        _ => Outcome::Passed,
     })
 }
 
@@ -112,45 +129,53 @@ fn keep(
     Ok(true)
 }
 
-fn wait(limit: Option<Duration>, interrupted: &AtomicBool) -> Ended {
+/// Waits for the end of the command, if there is one, for the time limit or for Ctrl-C.
+fn attend(
+    mut child: Option<Child>,
+    limit: Option<Duration>,
+    interrupted: &AtomicBool,
+) -> Result<Ended> {
     let start = Instant::now();
     loop {
-        if interrupted.load(Ordering::SeqCst) {
-            return Ended::Interrupted;
+        let stops = interrupted.load(Ordering::SeqCst);
+        if let Some(child) = &mut child
+            && let Some(status) = child.try_wait()?
+        {
+            return Ok(match stops {
+                true => Ended::Interrupted,
+                false => Ended::Exit(status),
+            });
         }
-        if limit.is_some_and(|limit| start.elapsed() >= limit) {
-            return Ended::TimedOut;
+        let is_late = limit.is_some_and(|limit| start.elapsed() >= limit);
+        if stops || is_late {
+            if let Some(child) = &mut child {
+                end(child, if stops { BY_ITSELF } else { Duration::ZERO })?;
+            }
+            return Ok(match stops {
+                true => Ended::Interrupted,
+                false => Ended::TimedOut,
+            });
         }
         thread::sleep(LOOK_EVERY);
     }
 }
 
-/// Runs the command to its end, or to the time limit.
-fn attend(
-    command: &[OsString],
-    limit: Option<Duration>,
-    interrupted: &AtomicBool,
-) -> Result<Ended> {
-    let (program, arguments) = command.split_first().context("no command")?;
-    let mut child = Child::start(Command::new(program).args(arguments))
-        .with_context(|| format!("cannot run {}", program.display()))?;
-    Ok(child.wait(limit, Some(interrupted))?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_good_file_is_not_replaced_by_nothing() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("good.json");
-        std::fs::write(&path, "good").unwrap();
-        let mut err = Vec::new();
-        assert!(!keep(Profile::default(), None, &path, &mut err).unwrap());
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "good");
-        let record = Some(LoadRecord::default());
-        assert!(keep(Profile::default(), record, &path, &mut err).unwrap());
-        assert_eq!(file::read(&path).unwrap().load.len(), 1);
+/// Asks the process to end, unless it does `by_itself`, and kills it in the end.
+fn end(child: &mut Child, by_itself: Duration) -> Result<()> {
+    let (start, mut asked) = (Instant::now(), false);
+    while child.try_wait()?.is_none() {
+        // A system that cannot ask kills at once.
+        if start.elapsed() >= PATIENCE || cfg!(not(unix)) {
+            child.kill()?;
+        }
+        #[cfg(unix)]
+        if !std::mem::replace(&mut asked, start.elapsed() >= by_itself)
+            && asked
+            && let Some(pid) = rustix::process::Pid::from_raw(child.id().cast_signed())
+        {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
+        thread::sleep(LOOK_EVERY);
     }
+    Ok(())
 }

@@ -1,44 +1,60 @@
 //! The live view in a terminal.
 
-use std::io::{IsTerminal, stdin, stdout};
+use breakeven_judge::Outcome;
+use std::io::{self, IsTerminal, Write as _, stdin, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use anstyle::Style;
 use anyhow::{Result, bail};
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use ratatui::layout::{Constraint, Layout};
-use ratatui::style::{Modifier, Style};
-use ratatui::text::Line;
-use ratatui::widgets::Paragraph;
-use ratatui::{DefaultTerminal, Frame};
+use crossterm::cursor::{Hide, MoveTo, Show};
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::style::Print;
+use crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
+    enable_raw_mode, size,
+};
+use crossterm::{execute, queue};
 
-use super::sources::Sources;
+use super::Sources;
+use super::page::Load;
 use crate::engine::supervisor::interruption;
-use crate::exit::Ending;
-use crate::monitor::page::Load;
 
 /// Longest wait for a key, and so for noticing a signal.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Smallest readable size.
-const LEAST: (u16, u16) = (40, 8);
+const LEAST: (usize, usize) = (40, 8);
 
 /// The user's choices.
 #[derive(Debug, Default)]
-pub(crate) struct Choices {
+pub(super) struct Choices {
     paused: bool,
     /// First visible line.
     top: usize,
 }
 
-/// The action of a key.
-#[derive(Debug, PartialEq, Eq)]
-enum Wish {
-    End,
-    Stay,
+/// The terminal in the mode of the view, until it is dropped.
+struct Screen;
+
+impl Screen {
+    fn open() -> io::Result<Self> {
+        enable_raw_mode()?;
+        let screen = Self;
+        execute!(stdout(), EnterAlternateScreen, Hide)?;
+        Ok(screen)
+    }
 }
 
-pub(super) fn run(sources: &mut Sources, mut load: Load) -> Result<Ending> {
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // The terminal may be gone.
+        let _ = execute!(stdout(), LeaveAlternateScreen, Show);
+        let _ = disable_raw_mode();
+    }
+}
+
+pub(super) fn run(sources: &mut Sources, mut load: Load) -> Result<Outcome> {
     if !(stdout().is_terminal() && stdin().is_terminal()) {
         bail!("the live view needs a terminal; `breakeven monitor --once` prints one view");
     }
@@ -46,11 +62,9 @@ pub(super) fn run(sources: &mut Sources, mut load: Load) -> Result<Ending> {
     let ended = interruption()?;
     #[cfg(unix)]
     crate::engine::supervisor::start_thread(end_with_the_terminal)?;
-    let mut terminal = ratatui::try_init()?;
-    let shown = show(sources, &mut load, &mut terminal, ended);
-    ratatui::try_restore()?;
-    shown?;
-    Ok(Ending::Done)
+    let _screen = Screen::open()?;
+    show(sources, &mut load, ended)?;
+    Ok(Outcome::Passed)
 }
 
 /// Ends the process when its terminal is gone: otherwise crossterm would read the end of the
@@ -73,33 +87,27 @@ fn end_with_the_terminal() {
     }
 }
 
-fn show(
-    sources: &mut Sources,
-    load: &mut Load,
-    terminal: &mut DefaultTerminal,
-    ended: &AtomicBool,
-) -> Result<()> {
+fn show(sources: &mut Sources, load: &mut Load, ended: &AtomicBool) -> Result<()> {
     let mut choices = Choices::default();
     // The first rates need an earlier reading.
-    let (reading, programs) = sources.read();
-    load.take(reading, programs);
+    load.take(sources.read());
     let mut due = Instant::now() + load.interval.min(Duration::from_millis(250));
     while !ended.load(Ordering::SeqCst) {
-        terminal.draw(|frame| draw(load, &mut choices, frame))?;
+        draw(&frame(load, &mut choices, size()?)?)?;
         let wait = due.saturating_duration_since(Instant::now());
         if event::poll(wait.min(LOOK_EVERY))? {
-            if let Event::Key(key) = event::read()?
-                && choices.key(key) == Wish::End
-            {
-                return Ok(());
+            match event::read()? {
+                Event::Key(key) if choices.ends(key) => return Ok(()),
+                Event::Resize(..) => execute!(stdout(), Clear(ClearType::All))?,
+                _ => {}
             }
             continue;
         }
         if Instant::now() >= due {
             // Reading continues, so that rates stay those of one interval.
-            let (reading, programs) = sources.read();
+            let read = sources.read();
             if !choices.paused {
-                load.take(reading, programs);
+                load.take(read);
             }
             due = Instant::now() + load.interval;
         }
@@ -107,15 +115,28 @@ fn show(
     Ok(())
 }
 
+/// Draws the lines of a frame, from the top.
+fn draw(lines: &[String]) -> io::Result<()> {
+    let mut out = stdout().lock();
+    for (row, line) in (0..).zip(lines) {
+        queue!(
+            out,
+            MoveTo(0, row),
+            Clear(ClearType::CurrentLine),
+            Print(line)
+        )?;
+    }
+    out.flush()
+}
+
 impl Choices {
-    fn key(&mut self, key: KeyEvent) -> Wish {
-        if key.kind == KeyEventKind::Release {
-            return Wish::Stay;
-        }
+    /// Does what a key means; returns true if it ends the view.
+    fn ends(&mut self, key: KeyEvent) -> bool {
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Char('c') if is_control => return Wish::End,
-            KeyCode::Char('q') | KeyCode::Esc => return Wish::End,
+            _ if key.kind == KeyEventKind::Release => {}
+            KeyCode::Char('c') if is_control => return true,
+            KeyCode::Char('q') | KeyCode::Esc => return true,
             KeyCode::Char('p') => self.paused = !self.paused,
             KeyCode::Down | KeyCode::Char('j') => self.top = self.top.saturating_add(1),
             KeyCode::Up | KeyCode::Char('k') => self.top = self.top.saturating_sub(1),
@@ -124,43 +145,41 @@ impl Choices {
             KeyCode::Home => self.top = 0,
             _ => {}
         }
-        Wish::Stay
+        false
     }
 }
 
-/// Draws the view into the available room.
-pub(crate) fn draw(load: &Load, choices: &mut Choices, frame: &mut Frame<'_>) {
-    let area = frame.area();
-    if area.width < LEAST.0 || area.height < LEAST.1 {
-        let (width, height) = LEAST;
-        let text = format!("needs {width} × {height}");
-        frame.render_widget(Paragraph::new(text), area);
-        return;
+/// The lines of the view in a terminal of this size, with their colours.
+pub(super) fn frame(
+    load: &Load,
+    choices: &mut Choices,
+    (width, height): (u16, u16),
+) -> io::Result<Vec<String>> {
+    let (width, height) = (usize::from(width), usize::from(height));
+    if width < LEAST.0 || height < LEAST.1 {
+        return Ok(vec![format!("needs {} × {}", LEAST.0, LEAST.1)]);
     }
-    let rows = Layout::vertical([
-        Constraint::Length(1),
-        Constraint::Min(0),
-        Constraint::Length(1),
-    ]);
-    let [head, body, foot] = rows.areas(area);
-    let every = breakeven_profile::unit::time(load.interval.as_secs_f64() * 1e9);
-    let paused = if choices.paused { ", paused" } else { "" };
-    let title = Line::styled(
-        format!("breakeven monitor, every {every}{paused}"),
-        Style::from(Modifier::REVERSED),
-    );
-    frame.render_widget(Paragraph::new(title), head);
-    let lines = load.lines(usize::from(body.width));
-    let room = usize::from(body.height);
-    choices.top = choices.top.min(lines.len().saturating_sub(room));
-    let below = lines.len().saturating_sub(choices.top + room);
-    let shown: Vec<Line<'_>> = lines.into_iter().skip(choices.top).take(room).collect();
-    frame.render_widget(Paragraph::new(shown), body);
-    let more = match below {
+    let mut text = Vec::new();
+    load.page(width).text(width, true, &mut text)?;
+    let text = String::from_utf8_lossy(&text);
+    let (lines, room) = (text.lines().count(), height - 2);
+    choices.top = choices.top.min(lines.saturating_sub(room));
+    let more = match lines.saturating_sub(choices.top + room) {
         0 => String::new(),
         below => format!(" · {below} more below"),
     };
+    let every = breakeven_profile::unit::time(load.interval.as_secs_f64() * 1e9);
+    let paused = if choices.paused { ", paused" } else { "" };
+    let styled = |style: Style, text: String| {
+        let text: String = text.chars().take(width).collect();
+        format!("{style}{text}{style:#}")
+    };
+    let title = format!("breakeven monitor, every {every}{paused}");
     let keys = format!("q end · p pause · ↑ ↓ scroll{more}");
-    let keys = Line::styled(keys, Style::from(Modifier::DIM));
-    frame.render_widget(Paragraph::new(keys), foot);
+    let shown = text.lines().skip(choices.top).map(str::to_owned);
+    let shown = shown.chain(std::iter::repeat(String::new())).take(room);
+    Ok(std::iter::once(styled(Style::new().invert(), title))
+        .chain(shown)
+        .chain([styled(Style::new().dimmed(), keys)])
+        .collect())
 }

@@ -4,38 +4,24 @@ use std::time::Duration;
 
 use breakeven::hardware::Fact;
 use breakeven::hardware::sensors::{GpuState, Reading};
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
 
-use super::view::{Choices, draw};
+use super::page::Load;
+use super::page::tests::made_up::{core, gpu, nothing, programs, reading};
+use super::view::{Choices, frame};
 use crate::engine::programs::ProgramsReading;
-use crate::monitor::page::Load;
-use crate::monitor::page::tests::made_up::{core, gpu, nothing, programs, reading};
 
 fn drawn(width: u16, height: u16, load: &Load) -> String {
-    let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("it cannot fail");
-    let mut choices = Choices::default();
-    let drawn = terminal.draw(|frame| draw(load, &mut choices, frame));
-    drawn.expect("it cannot fail");
-    let buffer = terminal.backend().buffer();
-    let rows = buffer.content().chunks(usize::from(width));
-    let text = rows.map(|row| {
-        let row: String = row.iter().map(|cell| cell.symbol()).collect();
-        row.trim_end().to_owned() + "\n"
-    });
-    text.collect()
+    let lines = frame(load, &mut Choices::default(), (width, height)).expect("it cannot fail");
+    let plain = |line: &String| anstream::adapter::strip_str(line).to_string() + "\n";
+    lines.iter().map(plain).collect()
 }
 
 /// What is drawn of some readings, at both sizes.
 fn at_both_sizes(readings: &[(Reading, ProgramsReading)]) -> String {
-    attached(None, readings)
-}
-
-fn attached(pid: Option<u32>, readings: &[(Reading, ProgramsReading)]) -> String {
     let machine = "Made-up 9000, 4 cores".to_owned();
-    let mut load = Load::new(machine, Duration::from_secs(1), pid);
+    let mut load = Load::new(machine, Duration::from_secs(1));
     for (reading, programs) in readings {
-        load.take(reading.clone(), programs.clone());
+        load.take((reading.clone(), programs.clone()));
     }
     drawn(80, 24, &load) + "=\n" + &drawn(200, 60, &load)
 }
@@ -56,14 +42,6 @@ fn all_sensors_and_programs() {
 }
 
 #[test]
-fn the_program_that_is_attached_to() {
-    let mut only = programs();
-    only.left_out.clear();
-    only.programs.truncate(1);
-    insta::assert_snapshot!(attached(Some(4242), &[(nothing(), only)]));
-}
-
-#[test]
 fn no_sensor_and_no_program() {
     insta::assert_snapshot!(at_both_sizes(&[(nothing(), ProgramsReading::default())]));
 }
@@ -81,7 +59,7 @@ fn a_card_that_was_lost_and_one_that_is_silent() {
 
 #[test]
 fn a_terminal_that_is_too_small_says_so() {
-    let load = Load::new("a".to_owned(), Duration::from_secs(1), None);
+    let load = Load::new("a".to_owned(), Duration::from_secs(1));
     assert!(drawn(39, 24, &load).starts_with("needs 40 × 8\n"));
     assert!(drawn(40, 7, &load).starts_with("needs 40 × 8\n"));
 }

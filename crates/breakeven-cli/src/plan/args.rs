@@ -97,7 +97,7 @@ pub(crate) struct PlanArgs {
 
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: crate::values::TableFormat,
+    pub(crate) format: crate::values::PageFormat,
 }
 
 fn tasks(text: &str) -> Result<usize, String> {

@@ -1,5 +1,6 @@
 //! `breakeven profile`: measures the kernels, or a program.
 
+use breakeven_judge::Outcome;
 use std::io::Write;
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -21,7 +22,6 @@ use crate::engine::protocol::{Cell, Request};
 use crate::engine::session::{Machine, Session, Step, detect};
 use crate::engine::suite::{Counted, Workload, counted, meter};
 use crate::engine::supervisor::Ended;
-use crate::exit::Ending;
 use crate::profile::args::{EnergyWhen, ProfileArgs};
 use crate::show::{self, Absent, Report};
 
@@ -30,7 +30,7 @@ mod batches;
 #[cfg(unix)]
 mod programs;
 
-pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Outcome> {
     // Checks the arguments before anything is measured.
     let limits = crate::input::limits(args.budget.as_deref())?;
     if let Some(path) = &args.output {
@@ -111,7 +111,7 @@ fn conclude(
     report: impl FnOnce(Session) -> Report,
     out: &mut dyn Write,
     err: &mut dyn Write,
-) -> Result<Ending> {
+) -> Result<Outcome> {
     // The file is written first: measurements must not wait for a blocked terminal, nor the tables
     // for a full disk.
     let written = session.keep(args.output.as_deref());
@@ -126,9 +126,9 @@ fn conclude(
     printed?;
     match was_interrupted {
         true => Err(interrupted.into()),
-        false => Ok(Ending::Measured {
-            failed: has_failures(&report),
-            budgets: report.budgets,
+        false => Ok(match has_failures(&report) {
+            true => Outcome::Failed,
+            false => report.budgets,
         }),
     }
 }
@@ -337,9 +337,7 @@ fn show_progress(progress: &ProgressBar, cell: &Cell, step: &Step, run: u32, run
         Cell::Noise { work, .. } => format!("noise: {work}"),
         Cell::Kernel { kernel, device, .. } => format!("{kernel} on {device}"),
         Cell::Point(point) => format!("{} on {}", point.kernel, point.device),
-        Cell::Batch(batch) | Cell::Lesson(batch) => {
-            format!("{}, {}", batch.kernel, batch.strategy)
-        }
+        Cell::Batch(batch) => format!("{}, {}", batch.kernel, batch.strategy),
     };
     match runs {
         1 => progress.set_message(now),

@@ -1,10 +1,11 @@
 //! `breakeven profile -- CMD`: measures programs. A run is a fresh process; what it records with
 //! `breakeven-profile` or the Python package joins the profile as a run of that operation.
 
+use breakeven_judge::Outcome;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::Write;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -22,7 +23,6 @@ use tempfile::TempDir;
 
 use crate::ab::Limit;
 use crate::engine::session::{Session, generator, now};
-use crate::exit::Ending;
 use crate::profile::args::{ProfileArgs, ProgramArgs};
 use crate::profile::{conclude, host, progress};
 use crate::run::process::{Ended, How, Process, how};
@@ -32,9 +32,6 @@ use crate::show::Report;
 
 /// What a run counts beside time, with the units; user and system time as hyperfine's files.
 const COUNTERS: [(&str, &str); 3] = [("user", "s"), ("system", "s"), ("page faults", "")];
-
-/// The folder of the run that is being measured.
-const RUN: &str = "run";
 
 const NO_FOLDER: &str = "there is no folder for what programs record";
 
@@ -46,7 +43,7 @@ struct Program {
     exit_codes: Vec<Value>,
     /// Of each measured run, with what it recorded. They are read at the end: a larger process
     /// knows less of the memory of smaller ones.
-    folders: Vec<Option<PathBuf>>,
+    folders: Vec<PathBuf>,
 }
 
 /// How programs run.
@@ -65,7 +62,7 @@ pub(super) fn run(
     limits: Option<Limits>,
     out: &mut dyn Write,
     err: &mut dyn Write,
-) -> Result<Ending> {
+) -> Result<Outcome> {
     let of_programs = &args.of_programs;
     let mut programs = programs(of_programs)?;
     let other = |option, text: Option<&OsString>| {
@@ -76,11 +73,7 @@ pub(super) fn run(
     let cleanup = other("--cleanup", of_programs.cleanup.as_ref())?;
     input(of_programs.input.as_deref())?;
     let limit = Limit::after(of_programs.time_limit.unwrap_or(Duration::MAX))?;
-    let folder = tempfile::tempdir().and_then(|folder| {
-        fs::create_dir(folder.path().join(RUN))?;
-        Ok(folder)
-    });
-    let folder = folder.context(NO_FOLDER)?;
+    let folder = tempfile::tempdir().context(NO_FOLDER)?;
     let mut session = Session::default();
     session.profile.created = Some(now());
     watched(of_programs.time_limit.map(|_| limit.end), |running| {
@@ -193,22 +186,6 @@ fn measure(args: &ProfileArgs, way: &Way<'_>, programs: &mut [Program]) -> Resul
     Ok(())
 }
 
-impl Way<'_> {
-    /// The folder with what the last run recorded, if it did. Most programs do not record, so there
-    /// is no new folder for each of their runs: that would take longer than a short program.
-    fn recorded(&self) -> Result<Option<PathBuf>> {
-        let run = self.folder.path().join(RUN);
-        let is_used = fs::read_dir(&run).is_ok_and(|mut left| left.next().is_some());
-        let kept = || {
-            let kept = tempfile::tempdir_in(self.folder.path())?.keep();
-            fs::rename(&run, &kept)?;
-            fs::create_dir(&run)?;
-            Ok::<_, io::Error>(kept)
-        };
-        is_used.then(kept).transpose().context(NO_FOLDER)
-    }
-}
-
 impl Program {
     /// Runs it once; `number` is that of the run, none for a warm-up.
     fn run(&mut self, way: &Way<'_>, number: Option<usize>) -> Result<()> {
@@ -222,9 +199,11 @@ impl Program {
         }
         let mut command = self.template.command(Filling::default());
         command.stdin(input(way.args.input.as_deref())?);
-        command.env("BREAKEVEN_PROFILE", way.folder.path().join(RUN));
+        let folder = tempfile::tempdir_in(way.folder.path())
+            .context(NO_FOLDER)?
+            .keep();
+        command.env("BREAKEVEN_PROFILE", &folder);
         let ended = Process::run(command, way.running);
-        let folder = way.recorded()?;
         if let Some(cleanup) = &way.cleanup {
             // Even if the limit has ended the run: with this process's group, so that Ctrl-C ends it.
             let status = cleanup
@@ -271,7 +250,7 @@ impl Program {
     }
 
     /// Adds a run, with what it has left in its folder.
-    fn measured(&mut self, ended: &Ended, folder: Option<PathBuf>) {
+    fn measured(&mut self, ended: &Ended, folder: PathBuf) {
         let (usage, ns) = (&ended.usage, ended.took.as_secs_f64() * 1e9);
         let (user, system) = (usage.user.as_secs_f64(), usage.system.as_secs_f64());
         let counted = COUNTERS.map(|(name, _)| name.to_owned());
@@ -295,8 +274,7 @@ impl Program {
         let mut recorded = Vec::new();
         for (run, folder) in self.operation.runs.iter_mut().zip(self.folders.drain(..)) {
             let mut own = run.total_ns();
-            let left = folder.map(fs::read_dir);
-            for left in left.into_iter().flatten().flatten().flatten() {
+            for left in fs::read_dir(folder).into_iter().flatten().flatten() {
                 match file::read(&left.path()) {
                     Ok(profile) => {
                         own -= profile

@@ -7,10 +7,10 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use breakeven::execute::{self, GpuExecutor};
+use breakeven::execute::GpuExecutor;
 use breakeven::hardware::Fact;
 use breakeven::plan::GpuSpec;
-use breakeven::{DeviceError, DeviceErrorKind};
+use breakeven::{DeviceError, DeviceErrorKind, execute};
 use rustix::process::Pid;
 
 use super::jobs::{Device, Jobs};

@@ -39,12 +39,6 @@ pub(crate) enum InputError {
         "{0:?} is GNU parallel's: give the inputs alone, as in `breakeven run --cpu 'CMD {{}}' a b c`; there is one list of inputs, so combine several lists before"
     )]
     Separator(String),
-    #[error(
-        "the joblog's spool has the output of input {number}, whose position has changed: give \
-         the inputs in their earlier order, or omit --keep-order, which prints the stored \
-         outputs first"
-    )]
-    Moved { number: u64 },
     #[error("cannot read the inputs of {}", path.display())]
     File {
         path: PathBuf,

@@ -8,6 +8,8 @@ use std::io::{self, BufRead, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use rustix::io::{FdFlags, fcntl_setfd};
+
 use super::process::{Ended, How};
 
 const HEADER: &str = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n";
@@ -15,11 +17,8 @@ const HEADER: &str = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\t
 /// Columns before the command.
 const COLUMNS: usize = 8;
 
-/// Timeout for the lock: a killed run has it until its jobs have ended.
+/// Timeout for the lock: the jobs of a killed run have it until they end.
 const PATIENCE: Duration = Duration::from_secs(3);
-
-/// Delay before a message says that the lock is awaited.
-const SILENCE: Duration = Duration::from_millis(200);
 
 /// Why a joblog cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +29,8 @@ pub(crate) enum JoblogError {
         #[source]
         error: io::Error,
     },
-    #[error("the joblog {} is in use by another run: wait for its end, or name another file", path.display())]
+    #[error("the joblog {} is in use by another run, or by a job of one that was killed: \
+        wait for its end, or name another file", path.display())]
     InUse { path: PathBuf },
     #[error("the joblog {} has jobs of an earlier run: --resume continues it, --resume-failed \
         repeats the failed jobs; to start over, remove it or name another file", path.display())]
@@ -68,11 +68,6 @@ pub(super) struct Before {
 impl Before {
     pub(super) fn len(&self) -> usize {
         self.jobs.len()
-    }
-
-    /// The numbers of the jobs.
-    pub(super) fn numbers(&self) -> BTreeSet<u64> {
-        self.jobs.iter().map(|(_, number)| *number).collect()
     }
 
     /// True if the job with this number failed.
@@ -113,7 +108,7 @@ fn one_line(command: &[u8]) -> Vec<u8> {
 }
 
 /// Refuses a device or a pipe, because the file must be readable again.
-pub(super) fn check_regular(path: &Path) -> io::Result<()> {
+fn check_regular(path: &Path) -> io::Result<()> {
     match path.metadata() {
         Ok(found) if !found.is_file() => {
             let what = "it is not a regular file, so what is written cannot be read again; name a \
@@ -126,11 +121,7 @@ pub(super) fn check_regular(path: &Path) -> io::Result<()> {
 
 impl Joblog {
     /// Opens and locks a joblog; returns it with the jobs to skip.
-    pub(super) fn open(
-        path: &Path,
-        resume: Resume,
-        err: &mut dyn io::Write,
-    ) -> Result<(Self, Before), JoblogError> {
+    pub(super) fn open(path: &Path, resume: Resume) -> Result<(Self, Before), JoblogError> {
         let of_file = |error| JoblogError::File {
             path: path.to_owned(),
             error,
@@ -139,7 +130,9 @@ impl Joblog {
         let mut options = OpenOptions::new();
         let file = options.read(true).append(true).create(true).open(path);
         let file = file.map_err(of_file)?;
-        lock(&file, path, err)?;
+        lock(&file, path)?;
+        // Jobs inherit the lock, so that a later run does not repeat one that still runs.
+        let _ = fcntl_setfd(&file, FdFlags::empty());
         let (before, end) = read(&file, path, resume)?;
         let length = file.metadata().map_err(of_file)?.len();
         if resume == Resume::Nothing && length > HEADER.len() as u64 {
@@ -155,33 +148,15 @@ impl Joblog {
         Ok((joblog, before))
     }
 
-    /// The file, locked as long as it is open anywhere.
-    pub(super) fn file(&self) -> &File {
-        &self.file
-    }
-
-    /// Appends the lines of a finished process's jobs in one write.
-    pub(super) fn add(&mut self, jobs: &[(u64, Vec<u8>)], ended: &Ended) -> io::Result<()> {
-        let mut lines = Vec::new();
-        for (number, shown) in jobs {
-            lines.extend(line(*number, ended, shown));
-        }
-        self.file.write_all(&lines)
+    /// Appends lines in one write.
+    pub(super) fn add(&mut self, lines: &[u8]) -> io::Result<()> {
+        self.file.write_all(lines)
     }
 }
 
-fn lock(file: &File, path: &Path, err: &mut dyn io::Write) -> Result<(), JoblogError> {
+fn lock(file: &File, path: &Path) -> Result<(), JoblogError> {
     let until = Instant::now() + PATIENCE;
-    let mut silent_until = Some(Instant::now() + SILENCE);
     loop {
-        if silent_until
-            .take_if(|until| Instant::now() >= *until)
-            .is_some()
-        {
-            let path = path.display();
-            // The reader of stderr may be gone.
-            let _ = writeln!(err, "waiting for another run, which uses the joblog {path}");
-        }
         match file.try_lock() {
             Ok(()) => return Ok(()),
             Err(TryLockError::WouldBlock) if Instant::now() < until => {
@@ -261,7 +236,8 @@ fn fields(line: &[u8]) -> Option<(u64, bool, &[u8])> {
     Some((number, (exit, signal) == (0, 0), fields.next()?))
 }
 
-fn line(number: u64, ended: &Ended, shown: &[u8]) -> Vec<u8> {
+/// The line of a job.
+pub(super) fn line(number: u64, ended: &Ended, shown: &[u8]) -> Vec<u8> {
     let since = ended.began.duration_since(SystemTime::UNIX_EPOCH);
     let (exit, signal) = match ended.how {
         How::Exit(code) => (code, 0),
@@ -306,7 +282,7 @@ mod tests {
         assert_eq!(take(1, "echo a"), None);
         assert_eq!(take(2, "echo c"), None);
         assert_eq!(take(9, "echo x\\ y"), Some(4));
-        assert_eq!(before.numbers().into_iter().collect::<Vec<_>>(), [2]);
+        assert_eq!(before.len(), 1);
     }
 
     #[test]

@@ -9,19 +9,16 @@ use breakeven_profile::recorder::Guard;
 use indicatif::ProgressBar;
 
 use super::inputs::Input;
-use super::part::Part;
 use super::printer::Printer;
 use super::process::{Ended, How, Process};
 use super::running::{Running, lock};
+use super::scan::Part;
 use super::summary::Summary;
 use super::template::{Filling, Template};
 use super::visible::Visible;
 use super::window::{Slot, Ticket};
 use super::workers;
 use crate::run::args::HaltArg;
-
-/// The variable that identifies the processes of a run.
-pub(super) const RUN_VARIABLE: &str = "BREAKEVEN_RUN";
 
 /// Why no further job is started.
 #[derive(Debug)]
@@ -57,8 +54,6 @@ pub(super) struct Jobs {
     pub(super) gpu: Option<Template>,
     /// The name in the cost model and in a profile.
     pub(super) operation: String,
-    /// The value that identifies its processes.
-    pub(super) run: String,
     /// The devices that each GPU slot sees.
     pub(super) visible: Vec<Visible>,
     /// Concurrent CPU jobs.
@@ -124,7 +119,6 @@ impl Jobs {
         });
         command.env("BREAKEVEN_SLOT", slot.to_string());
         command.env("BREAKEVEN_DEVICE", device.to_string());
-        command.env(RUN_VARIABLE, &self.run);
         if let Device::Gpu(slot) = device {
             command.envs(self.visible.get(slot).cloned().unwrap_or_default());
         }

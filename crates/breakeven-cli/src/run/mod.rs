@@ -5,51 +5,51 @@
 //! when all inputs of the current one have been started.
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use breakeven::execute::{GpuExecutor, StrategyManager};
-use breakeven::plan::ExecutionStrategy;
+use breakeven::execute::{CancelToken, GpuExecutor, StrategyManager};
+use breakeven::plan::{ExecutionStrategy, ProfilingHeuristics};
 use breakeven::{Costs, WorkloadProfile};
 use breakeven_judge::Outcome;
 use breakeven_profile::file;
 use breakeven_profile::recorder::{ExportError, get_profiler};
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use inputs::{Input, InputError};
-use joblog::Before;
 use jobs::{Jobs, Stop};
-use prepare::{manager, prepare};
 use running::lock;
-use supervised::supervised;
 use template::{Filling, Template};
 use window::{Ends, Ticket, Window};
 use workers::Workers;
 
-use crate::exit::{Ending, Interrupted};
+use crate::engine::supervisor::{on_interrupt, start_thread};
+use crate::exit::{Interrupted, failed_if};
 use crate::profile::progress;
 use crate::run::args::RunArgs;
+use gpu::GpuSlot;
+use joblog::{Before, Joblog, Resume};
+use printer::Printer;
+use running::{Looks, Running};
+use visible::Devices;
 
 pub(crate) mod args;
 mod gpu;
-#[cfg(target_os = "linux")]
-pub(crate) mod guard;
 mod inputs;
 mod joblog;
 mod jobs;
-mod part;
-mod prepare;
+
 mod printer;
 pub(crate) mod process;
 pub(crate) mod running;
 mod scan;
-mod spool;
 mod summary;
-mod supervised;
 pub(crate) mod template;
-pub(crate) mod usage;
+
 mod visible;
 mod window;
 mod workers;
@@ -69,7 +69,7 @@ const MOST_BEHIND: usize = 1 << 18;
 
 type Inputs = Receiver<Result<Input, InputError>>;
 
-pub(crate) fn run(args: &RunArgs, err: &mut dyn Write) -> Result<Ending> {
+pub(crate) fn run(args: &RunArgs, err: &mut dyn Write) -> Result<Outcome> {
     let template = |option: &str, text: &OsString| {
         let read = Template::new(text);
         read.with_context(|| format!("--{option} {:?}", text.display()))
@@ -106,9 +106,10 @@ pub(crate) fn run(args: &RunArgs, err: &mut dyn Write) -> Result<Ending> {
         false => ProgressBar::hidden(),
     };
     let inputs = inputs::read(args, &bar)?;
-    let (jobs, looks, before) = prepare(args, cpu, gpu, bar, err)?;
+    let (jobs, looks, before) = prepare(args, cpu, gpu, bar)?;
     let recorder = get_profiler(args.profile.is_some());
-    let happened = supervised(&jobs, looks, || {
+    stop_on_interrupt(&jobs)?;
+    let happened = jobs.running.watched(looks, || {
         let cpu = Arc::new(Workers::new(jobs.workers));
         match jobs.gpu {
             None => {
@@ -123,9 +124,8 @@ pub(crate) fn run(args: &RunArgs, err: &mut dyn Write) -> Result<Ending> {
         }
     });
     jobs.bar.finish_and_clear();
-    let held = lock(&jobs.printer).end();
-    let mut summary = lock(&jobs.summary);
-    summary.held = held.unwrap_or_default();
+    let printed = lock(&jobs.printer).end();
+    let summary = lock(&jobs.summary);
     if !args.quiet || summary.has_failed() {
         for line in summary.lines(begun.elapsed()) {
             let _ = writeln!(err, "{}", breakeven_judge::page::clean(&line));
@@ -142,6 +142,9 @@ pub(crate) fn run(args: &RunArgs, err: &mut dyn Write) -> Result<Ending> {
         }
     }
     happened?;
+    if let Err(error) = printed {
+        jobs.stop(Stop::Output(error));
+    }
     let failed = summary.has_failed();
     match jobs.stop.get() {
         Some(Stop::Interrupted) if args.joblog.is_some() => {
@@ -152,11 +155,33 @@ pub(crate) fn run(args: &RunArgs, err: &mut dyn Write) -> Result<Ending> {
             let what = format!("cannot write the output of jobs, or the joblog: {error}");
             Err(anyhow::Error::new(io::Error::from(error.kind())).context(what))
         }
-        Some(Stop::Halted) | None => Ok(Ending::Measured {
-            failed,
-            budgets: Outcome::Passed,
-        }),
+        Some(Stop::Halted) | None => Ok(failed_if(failed)),
     }
+}
+
+/// How long an interrupted run prints remaining output, for example into a pipe that nobody reads.
+/// Jobs that ignore the request to end are killed before.
+const LAST_WORDS: Duration = Duration::from_millis(900);
+
+/// Stops the jobs on Ctrl-C.
+fn stop_on_interrupt(jobs: &Arc<Jobs>) -> Result<()> {
+    let interrupted = Arc::downgrade(jobs);
+    on_interrupt(move || {
+        let Some(jobs) = interrupted.upgrade() else {
+            return;
+        };
+        jobs.stop(Stop::Interrupted);
+        drop(jobs);
+        // Finished jobs are in the joblog; others run again.
+        let end = || std::process::exit(130);
+        let later = start_thread(move || {
+            std::thread::sleep(LAST_WORDS);
+            end()
+        });
+        if later.is_err() {
+            end();
+        }
+    })
 }
 
 /// The estimated time left; nothing before there is an estimate.
@@ -168,7 +193,7 @@ fn left(state: &ProgressState, out: &mut dyn std::fmt::Write) {
 }
 
 /// Prints the commands: the GPU's if all jobs would run on it.
-fn dry_run(args: &RunArgs, cpu: &Template, gpu: Option<&Template>) -> Result<Ending> {
+fn dry_run(args: &RunArgs, cpu: &Template, gpu: Option<&Template>) -> Result<Outcome> {
     let gpu = gpu.filter(|_| args.strategy == ExecutionStrategy::GpuOnly);
     let most = if gpu.is_some() {
         args.gpu_batch.get()
@@ -190,7 +215,7 @@ fn dry_run(args: &RunArgs, cpu: &Template, gpu: Option<&Template>) -> Result<End
         line.push(b'\n');
         out.write_all(&line)?;
     }
-    Ok(Ending::Done)
+    Ok(Outcome::Passed)
 }
 
 /// Runs the inputs, window by window.
@@ -282,20 +307,13 @@ fn fill(
             0 => None,
             _ => before.take(input.number, &jobs.shown(&input)),
         };
-        match lock(&jobs.printer).comes(input.number, earlier) {
-            Ok(true) => {}
-            Ok(false) => {
-                let number = input.number;
-                return (window, Some(Err(InputError::Moved { number })));
-            }
-            Err(error) => {
-                jobs.stop(Stop::Output(error));
-                return (window, None);
-            }
-        }
         match earlier {
             None => window.push(input),
             Some(earlier) => {
+                if let Err(error) = lock(&jobs.printer).skip(input.number) {
+                    jobs.stop(Stop::Output(error));
+                    return (window, None);
+                }
                 jobs.bar.dec_length(1);
                 let mut summary = lock(&jobs.summary);
                 summary.left_out += 1;
@@ -304,4 +322,75 @@ fn fill(
         }
     }
     (window, None)
+}
+
+/// Most concurrent processes: no system runs more.
+const MOST_SLOTS: usize = 1 << 22;
+
+/// The shared state of jobs, and the jobs to skip.
+fn prepare(
+    args: &RunArgs,
+    cpu: Template,
+    gpu: Option<Template>,
+    bar: ProgressBar,
+) -> Result<(Arc<Jobs>, Looks, Before)> {
+    let resume = match (args.resume, args.resume_failed) {
+        (true, _) => Resume::Ended,
+        (_, true) => Resume::Succeeded,
+        _ => Resume::Nothing,
+    };
+    let joblog = args.joblog.as_ref();
+    let opened = joblog.map(|path| Joblog::open(path, resume));
+    let (joblog, before) = opened.transpose()?.unzip();
+    let before = before.unwrap_or_default();
+    let printer = Printer::new(args.keep_order, joblog)?;
+    let devices = Devices::find();
+    let slots = args
+        .gpu_slots
+        .map_or_else(|| devices.count(), |slots| slots.get());
+    let slots = if gpu.is_some() {
+        slots.min(MOST_SLOTS)
+    } else {
+        0
+    };
+    let usable = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let texts = [Some(&cpu), gpu.as_ref()].into_iter().flatten();
+    let texts: Vec<_> = texts.map(|each| each.text().to_string_lossy()).collect();
+    let (running, looks) = Running::new(args.timeout, None);
+    let jobs = Jobs {
+        operation: args.name.clone().unwrap_or_else(|| texts.join(" | gpu: ")),
+        cpu,
+        gpu,
+        visible: (0..slots).map(|slot| devices.visible(slot)).collect(),
+        workers: args
+            .jobs
+            .map_or_else(usable, |jobs| jobs.get().min(MOST_SLOTS)),
+        retries: args.retries,
+        halt: args.halt,
+        running,
+        printer: Mutex::new(printer),
+        summary: Mutex::default(),
+        bar,
+        cancel: CancelToken::new(),
+        stop: OnceLock::new(),
+        lets_end: AtomicBool::new(false),
+    };
+    Ok((Arc::new(jobs), looks, before))
+}
+
+/// The engine with the GPU slots.
+fn manager(
+    args: &RunArgs,
+    jobs: &Arc<Jobs>,
+    cpu: Arc<Workers>,
+) -> StrategyManager<Workers, GpuSlot> {
+    let slot = |slot| Arc::new(GpuSlot::new(Arc::clone(jobs), slot, args.gpu_batch.get()));
+    let first = StrategyManager::new(cpu, slot(0));
+    let all = (1..jobs.visible.len()).fold(first, |manager, each| manager.with_gpu(slot(each)));
+    // Even a few processes are worth trying both devices: one takes milliseconds, not microseconds.
+    let heuristics = ProfilingHeuristics::default().with_min_tasks(1);
+    all.with_strategy(args.strategy)
+        .with_heuristics(heuristics.with_small_threshold(0))
+        // A launch has its own limit.
+        .with_timeout(None)
 }

@@ -1,7 +1,6 @@
 //! The running processes, by their groups: they can be ended, and are ended at their time limit.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -45,13 +44,11 @@ pub(crate) struct Running {
     timeout: Option<Duration>,
     /// The earliest time limit of a running process.
     end: Option<Instant>,
-    /// Wakes the watching thread.
-    look: Sender<()>,
+    look: Sender<bool>,
 }
 
-/// The event that the watching thread waits for.
-#[derive(Debug)]
-pub(crate) struct Looks(Receiver<()>);
+/// Wakes the watching thread; true ends it.
+pub(crate) type Looks = Receiver<bool>;
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -66,7 +63,7 @@ impl Running {
             end,
             look,
         };
-        (running, Looks(looks))
+        (running, looks)
     }
 
     /// Adds a running group, until [`ended`](Self::ended).
@@ -82,7 +79,7 @@ impl Running {
         drop(table);
         if is_watched {
             // Without a watching thread nothing would end it, as after the end of the run.
-            let _ = self.look.send(());
+            let _ = self.look.send(false);
         }
     }
 
@@ -99,7 +96,7 @@ impl Running {
         if let Some(entry) = lock(&self.table).groups.get_mut(&group) {
             ask(group, entry, EndReason::Unwanted, Instant::now());
         }
-        let _ = self.look.send(());
+        let _ = self.look.send(false);
     }
 
     /// Asks all groups to end, and all that are started later.
@@ -111,30 +108,36 @@ impl Running {
             ask(*group, entry, EndReason::Unwanted, now);
         }
         drop(table);
-        let _ = self.look.send(());
+        let _ = self.look.send(false);
     }
 
     /// Ends processes at their time limit, until the run is over.
-    pub(crate) fn watch(&self, looks: &Looks, is_over: impl Fn() -> bool) {
+    fn watch(&self, looks: &Looks) {
         let mut next = None;
         loop {
             let waited = match next {
-                Some(pause) => looks.0.recv_timeout(pause),
-                None => looks.0.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(pause) => looks.recv_timeout(pause),
+                None => looks.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
-            if is_over() || waited == Err(RecvTimeoutError::Disconnected) {
+            if matches!(waited, Ok(true) | Err(RecvTimeoutError::Disconnected)) {
                 return;
             }
-            while looks.0.try_recv().is_ok() {}
             let now = Instant::now();
             let at = self.end_late(now);
             next = at.map(|at| at.saturating_duration_since(now));
         }
     }
 
-    /// Ends the watching thread once the run is over.
-    pub(crate) fn stop_watch(&self) {
-        let _ = self.look.send(());
+    /// Calls `body` while a thread ends late processes.
+    pub(super) fn watched<R>(&self, looks: Looks, body: impl FnOnce() -> Result<R>) -> Result<R> {
+        thread::scope(|scope| {
+            let watch = move || self.watch(&looks);
+            let watching = thread::Builder::new().spawn_scoped(scope, watch);
+            watching.context("cannot start the thread that watches the processes")?;
+            let result = body();
+            let _ = self.look.send(true);
+            result
+        })
     }
 
     /// Ends late processes; returns when the next one will be late.
@@ -169,17 +172,7 @@ pub(crate) fn watched<R>(
     let running = Arc::new(running);
     let ends = Arc::clone(&running);
     on_interrupt(move || ends.end_all())?;
-    let is_over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let (watched, over) = (&running, || is_over.load(Ordering::SeqCst));
-        let watch = move || watched.watch(&looks, over);
-        let watching = thread::Builder::new().spawn_scoped(scope, watch);
-        watching.context("cannot start a thread that watches the commands")?;
-        let result = body(&running);
-        is_over.store(true, Ordering::SeqCst);
-        running.stop_watch();
-        result
-    })
+    running.watched(looks, || body(&running))
 }
 
 fn ask(group: Pid, entry: &mut Group, why: EndReason, now: Instant) {

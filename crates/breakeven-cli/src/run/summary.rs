@@ -32,8 +32,6 @@ pub(super) struct Summary {
     pub(super) failed_before: u64,
     /// Other jobs of the joblog.
     pub(super) unmatched: usize,
-    /// Outputs that the spool keeps for the next run.
-    pub(super) held: usize,
     /// Number of quarantines of a GPU.
     pub(super) quarantines: u64,
 }
@@ -83,50 +81,47 @@ impl Summary {
             first = format!("{first}: {}", devices.join(", "));
         }
         let mut lines = vec![first];
-        if self.left_out > 0 {
-            let left_out = jobs(self.left_out);
-            lines.push(format!("{left_out} of an earlier run skipped"));
-        }
-        if self.failed_before > 0 {
-            let failed = jobs(self.failed_before);
-            lines.push(format!(
-                "{failed} failed in that run: --resume-failed repeats failed jobs"
-            ));
-        }
-        if self.unmatched > 0 {
-            let unmatched = jobs(self.unmatched as u64);
-            lines.push(format!(
-                "{unmatched} of the joblog: no command line of this run is the same"
-            ));
-        }
+        let mut say = |count: u64, what: &dyn Fn(u64) -> String| {
+            lines.extend((count > 0).then(|| what(count)));
+        };
+        say(self.left_out, &|count| {
+            format!("{} of an earlier run skipped", jobs(count))
+        });
+        say(self.failed_before, &|count| {
+            format!(
+                "{} failed in that run: --resume-failed repeats failed jobs",
+                jobs(count)
+            )
+        });
+        say(self.unmatched as u64, &|count| {
+            format!(
+                "{} of the joblog: no command line of this run is the same",
+                jobs(count)
+            )
+        });
         let fell: u64 = self.fell.values().map(|(count, _)| count).sum();
-        if fell > 0 {
-            let why = self.fell.iter();
-            let why = why.map(|(how, (count, said))| {
-                let said = said
-                    .as_ref()
-                    .map_or_else(String::new, |said| format!(": {said}"));
-                format!("{how} ({}{said})", unit::count(*count as f64))
-            });
-            let why = why.collect::<Vec<_>>().join(", ");
-            lines.push(format!("{} went from a GPU to the CPU: {why}", jobs(fell)));
-        }
-        if self.quarantines > 0 {
-            let times = times(self.quarantines);
-            lines.push(format!(
-                "a GPU was quarantined {times} after repeated failures"
-            ));
-        }
-        if self.recalled > 0 {
-            let recalled = jobs(self.recalled);
-            lines.push(format!(
-                "{recalled} taken back from a GPU that took too long"
-            ));
-        }
-        if self.retried > 0 {
-            let times = times(self.retried);
-            lines.push(format!("failed commands were retried {times}"));
-        }
+        let why = self.fell.iter();
+        let why = why.map(|(how, (count, said))| {
+            let said = said.as_ref();
+            let said = said.map_or_else(String::new, |said| format!(": {said}"));
+            format!("{how} ({}{said})", unit::count(*count as f64))
+        });
+        let why = why.collect::<Vec<_>>().join(", ");
+        say(fell, &|count| {
+            format!("{} went from a GPU to the CPU: {why}", jobs(count))
+        });
+        say(self.quarantines, &|count| {
+            format!(
+                "a GPU was quarantined {} after repeated failures",
+                times(count)
+            )
+        });
+        say(self.recalled, &|count| {
+            format!("{} taken back from a GPU that took too long", jobs(count))
+        });
+        say(self.retried, &|count| {
+            format!("failed commands were retried {}", times(count))
+        });
         if self.failed > 0 {
             lines.push(format!("{} failed:", jobs(self.failed)));
             let named = self.named.iter();
@@ -135,12 +130,6 @@ impl Summary {
             if others > 0 {
                 lines.push(format!("  and {}", unit::count(others as f64)));
             }
-        }
-        if self.held > 0 {
-            let held = jobs(self.held as u64);
-            lines.push(format!(
-                "the output of {held} is kept; --resume prints it in order"
-            ));
         }
         lines
     }

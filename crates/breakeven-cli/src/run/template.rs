@@ -6,12 +6,9 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use super::part::Part;
+use super::scan::Part;
 pub(crate) use super::scan::Quote;
 use super::scan::{CommandError, Piece, Pieces, Scanned, scan};
 
@@ -30,8 +27,6 @@ pub(crate) struct Filling<'f> {
 #[derive(Debug)]
 pub(crate) struct Template {
     text: OsString,
-    /// The path of its program, or of the shell, looked up once.
-    path: Option<PathBuf>,
     scanned: Scanned,
 }
 
@@ -55,17 +50,8 @@ impl Template {
     }
 
     fn of(text: &OsStr, scanned: Scanned) -> Self {
-        let first = scanned.words.first().map(Vec::as_slice);
-        let program = match first {
-            _ if scanned.needs_shell => Some("sh".as_ref()),
-            Some([Piece::Text(name)]) => Some(OsStr::from_bytes(name)),
-            _ => None,
-        };
-        Self {
-            text: text.to_owned(),
-            path: program.and_then(found),
-            scanned,
-        }
+        let text = text.to_owned();
+        Self { text, scanned }
     }
 
     /// True if `sh -c` runs it.
@@ -76,7 +62,6 @@ impl Template {
     /// Has `sh -c` run it, whether it needs that or not.
     pub(crate) fn with_shell(mut self) -> Self {
         self.scanned.needs_shell = true;
-        self.path = found("sh".as_ref());
         self
     }
 
@@ -94,7 +79,8 @@ impl Template {
     /// The process of a job, with nothing to read.
     pub(crate) fn command(&self, filling: Filling<'_>) -> Command {
         if self.scanned.needs_shell {
-            let mut command = self.process(OsString::from("sh"));
+            let mut command = Command::new("sh");
+            command.stdin(Stdio::null());
             command
                 .arg("-c")
                 .arg(OsString::from_vec(self.script(filling)));
@@ -113,32 +99,13 @@ impl Template {
             },
         );
         let mut words = words.into_iter().map(OsString::from_vec);
-        let mut command = self.process(words.next().unwrap_or_default());
-        command.args(words);
-        command
-    }
-
-    /// The process of a program of that name.
-    fn process(&self, name: OsString) -> Command {
-        let mut command = Command::new(self.path.as_ref().map_or(&*name, |path| path.as_ref()));
-        command.arg0(name).stdin(Stdio::null());
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command.args(words).stdin(Stdio::null());
         command
     }
 
     /// The job's command, quoted for a shell.
     pub(super) fn shown(&self, filling: Filling<'_>) -> Vec<u8> {
-        if self.scanned.needs_shell && !self.scanned.is_plain {
-            let mut shown = Vec::new();
-            for (part, index, value) in self.values(filling) {
-                shown.extend(variable(part, index).into_bytes());
-                shown.push(b'=');
-                shown.extend(quoted(&value, Quote::None));
-                shown.push(b' ');
-            }
-            shown.extend(b"sh -c ");
-            shown.extend(quoted(&self.script(filling), Quote::None));
-            return shown;
-        }
         self.script_with(filling, |part, index, quote, script| {
             script.extend(quoted(&filling.value(part, index), quote));
         })
@@ -230,17 +197,6 @@ fn filled(
         }
     }
     all
-}
-
-/// The path of a program that is found by its name.
-fn found(name: &OsStr) -> Option<PathBuf> {
-    let is_found = |path: &PathBuf| {
-        let found = path.metadata();
-        found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    };
-    let folders = std::env::var_os("PATH").filter(|_| !name.as_bytes().contains(&b'/'))?;
-    let mut paths = std::env::split_paths(&folders).map(|folder| folder.join(name));
-    paths.find(is_found)
 }
 
 /// The variable for a placeholder.

@@ -190,7 +190,7 @@ fn commands_are_shown_as_they_were_written() {
     convert 'a b.png' -resize 50% out/'a b.png'
     gzip -c 'a b.png' > "a b.gz"
     echo 'a b.png'
-    BREAKEVEN_WHOLE_0='a b.png' sh -c 'echo $(wc -c "${BREAKEVEN_WHOLE_0}")'
+    echo $(wc -c 'a b.png')
     "#
     );
 }

@@ -6,27 +6,23 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use breakeven_judge::budget::Idle;
+use breakeven_judge::overview::{COLUMNS, Column};
 use breakeven_judge::page::{Page, clean};
-use breakeven_judge::{Limits, Outcome, Overview, Standing, Thresholds, overview};
-use breakeven_profile::profile::{OperationKey, Profile};
+use breakeven_judge::{Finding, Limits, Outcome, Overview, Standing, Thresholds, Winner, overview};
+use breakeven_profile::profile::{Operation, OperationKey, Profile};
+use breakeven_profile::{file, unit};
 use breakeven_report::Words;
 use clap::Args;
 use serde::Serialize;
 
-use crate::exit::Ending;
 use crate::input::{Input, InputArgs};
-use crate::print::{print, unless_closed};
+use crate::print::print;
 use crate::values::Format;
 
 mod activity;
-#[cfg(feature = "engine")]
-pub(crate) mod budgets;
-mod csv;
 pub(crate) mod environment;
 mod executions;
-mod json;
 mod load;
-mod programs;
 mod verdicts;
 
 #[derive(Debug, Args)]
@@ -46,7 +42,7 @@ pub(crate) struct ShowArgs {
     pub(crate) input: InputArgs,
 }
 
-pub(crate) fn run(args: &ShowArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+pub(crate) fn run(args: &ShowArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Outcome> {
     let limits = crate::input::limits(args.budget.as_deref())?;
     let mut input = Input::new(&args.input, err);
     let profile = input.read(&args.file)?;
@@ -54,7 +50,7 @@ pub(crate) fn run(args: &ShowArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
     let report = Report::new(profile, limits);
     write(&report, args.format, out, err)?;
     // Showing a failure is no failure.
-    Ok(Ending::Judged(report.budgets))
+    Ok(report.budgets)
 }
 
 /// The printed report on a profile.
@@ -92,7 +88,7 @@ impl Report {
     #[cfg(feature = "engine")]
     pub(crate) fn of_the_suite(profile: Profile, limits: Option<Limits>) -> Self {
         let given = limits.is_some();
-        let limits = limits.unwrap_or_else(|| budgets::of_the_suite(&profile));
+        let limits = limits.unwrap_or_else(|| of_the_suite(&profile));
         Self {
             has_targets: true,
             ..Self::judged(profile, limits, given)
@@ -133,7 +129,7 @@ impl Report {
         let mut page = Page::default();
         environment::add(self, &mut page);
         self.overview.add_to(&mut page, &self.profile);
-        programs::add(&self.profile, &mut page);
+        add_programs(&self.profile, &mut page);
         activity::add(self, &mut page);
         load::add(self, &mut page);
         executions::add(self, &mut page);
@@ -198,11 +194,11 @@ pub(crate) fn write(
 ) -> Result<()> {
     let printed = match format {
         Format::Table => print(&report.page(), out),
-        Format::Json => json::write(report, out),
+        Format::Json => write_json(report, out),
         Format::Markdown => Ok(report.page().markdown(out)?),
-        Format::Csv => csv::write(report, out),
+        Format::Csv => write_csv(report, out),
     };
-    unless_closed(printed.and_then(|()| Ok(out.flush()?)))?;
+    printed.and_then(|()| Ok(out.flush()?))?;
     // The reader of stderr may be gone.
     for note in report.notes.iter().filter(|_| format == Format::Csv) {
         let _ = writeln!(err, "{}", clean(note));
@@ -218,5 +214,127 @@ pub(crate) fn write(
 pub(crate) fn report_unmatched(report: &Report, err: &mut dyn Write) {
     for text in &report.unmatched {
         let _ = writeln!(err, "error: {}", clean(text));
+    }
+}
+
+/// Writes one line per operation, device and phase of a call; times in ns.
+fn write_csv(report: &Report, out: &mut dyn Write) -> Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    let mut columns: Vec<&Column> = COLUMNS.iter().filter(|column| column.csv > 0).collect();
+    columns.sort_by_key(|column| column.csv);
+    csv.write_record(columns.iter().map(|column| column.key))?;
+    for line in report.overview.rows.iter().flat_map(|row| row.lines()) {
+        csv.write_record(
+            columns
+                .iter()
+                .map(|column| clean(&column.text(&line, |_, value| value.to_string()))),
+        )?;
+    }
+    csv.flush()?;
+    Ok(())
+}
+
+/// Figures computed over all operations, and notes from outside the profile.
+#[derive(Serialize)]
+struct Further<'r> {
+    absent: &'r [Absent],
+    winners: &'r [Winner],
+    findings: &'r [Finding],
+    notes: &'r [String],
+}
+
+/// Writes the profile file's own document, with the computed figures added.
+fn write_json(report: &Report, out: &mut dyn Write) -> Result<()> {
+    let further = Further {
+        absent: &report.absent,
+        winners: &report.overview.winners,
+        findings: &report.overview.findings,
+        notes: &report.notes,
+    };
+    let mut text = Vec::new();
+    file::write_with(&report.profile, &report.overview.rows, &further, &mut text)?;
+    crate::print::escaped(&String::from_utf8(text)?, out)
+}
+
+/// A line for each program: means over its runs, the largest memory.
+fn add_programs(profile: &Profile, page: &mut Page) {
+    for operation in profile.operations.iter().filter(|each| each.is_process()) {
+        let mean = |counter: &str| {
+            let runs = operation.runs.iter();
+            let values = runs.filter_map(|run| run.counters.get(counter).copied());
+            let values: Vec<f64> = values.collect();
+            let sum = values.iter().sum::<f64>();
+            (!values.is_empty()).then(|| sum / values.len() as f64)
+        };
+        let mut used: Vec<String> = Vec::new();
+        for name in ["user", "system"] {
+            used.extend(mean(name).map(|s| format!("{name} {}", unit::time(s * 1e9))));
+        }
+        let memory = operation.memory_bytes;
+        used.extend(memory.map(|memory| format!("memory {}", unit::bytes(memory))));
+        used.extend(mean("page faults").map(|count| format!("{count:.0} page faults")));
+        used.extend(other_codes(operation));
+        if !used.is_empty() {
+            page.aside(format!("{}: {}", operation.name, used.join(", ")));
+        }
+    }
+}
+
+/// The exit codes other than 0.
+fn other_codes(operation: &Operation) -> Option<String> {
+    let codes = operation
+        .attributes
+        .get(Operation::EXIT_CODES)?
+        .as_array()?;
+    let mut others: Vec<String> = (codes.iter())
+        .map(|code| {
+            code.as_str()
+                .map_or_else(|| code.to_string(), str::to_owned)
+        })
+        .collect();
+    others.sort();
+    others.dedup();
+    others.retain(|code| code != "0");
+    (!others.is_empty()).then(|| format!("exit codes {}", others.join(", ")))
+}
+
+/// On a discrete GPU at the default workload: the kernel, its size, µs per call.
+#[cfg(feature = "engine")]
+pub(crate) const SUITE: [(&str, u64, u64); 7] = [
+    ("matrix_multiply", 65_536, 3_000),
+    ("conv2d", 65_536, 2_000),
+    ("pixel_entropy", 262_144, 8_000),
+    ("image_segmentation", 65_536, 1_000),
+    ("ar_forecast", 1_000, 500),
+    ("lstm_cell_forward", 8_192, 3_000),
+    ("dendritic_integration", 10, 300),
+];
+
+/// The suite's own budgets: for discrete GPUs, and for the default sizes.
+#[cfg(feature = "engine")]
+fn of_the_suite(profile: &Profile) -> Limits {
+    use breakeven_judge::{Budget, Limited, Scope};
+
+    let discrete = profile
+        .environment
+        .gpus
+        .iter()
+        .filter(|gpu| gpu.kind.as_deref() == Some("discrete"));
+    let budgets = discrete
+        .flat_map(|gpu| {
+            SUITE.map(|(operation, size, us)| Budget {
+                scope: Scope {
+                    operation: operation.to_owned(),
+                    device: Some(gpu.id.clone()),
+                    size: Some(size),
+                },
+                limited: Limited::Mean,
+                max: us as f64 * 1e3,
+            })
+        })
+        .collect();
+    Limits {
+        budgets,
+        ..Limits::default()
     }
 }

@@ -6,7 +6,6 @@ use breakeven_judge::bottleneck::{NextStep, Targets};
 use breakeven_judge::page::figures::times;
 use breakeven_judge::page::{Column, Item, Page, Row, Table, Text, Tone};
 use breakeven_judge::{Finding, FindingKind, Standing, Winner};
-use breakeven_profile::profile::DeviceMemory;
 use breakeven_profile::unit;
 use serde_json::Value;
 
@@ -21,7 +20,6 @@ pub(super) fn add(report: &Report, page: &mut Page) {
     add_findings(report, page);
     add_targets(report, page);
     add_budgets(report, page);
-    add_reuse(report, page);
     add_tuned(report, page);
     add_rounded(report, page);
     for note in &report.notes {
@@ -68,30 +66,6 @@ fn add_winners(report: &Report, page: &mut Page) {
         page.aside(
             "with 95 % intervals within one run; --runs 5 also measures how much runs differ",
         );
-    }
-}
-
-/// How often calls on each GPU found memory in the pool.
-fn add_reuse(report: &Report, page: &mut Page) {
-    let mut devices: BTreeMap<&str, DeviceMemory> = BTreeMap::new();
-    for operation in &report.profile.operations {
-        if let Some(memory) = DeviceMemory::of(&operation.attributes) {
-            let sum = devices.entry(&operation.device).or_default();
-            sum.calls = sum.calls.saturating_add(memory.calls);
-            sum.hits = sum.hits.saturating_add(memory.hits);
-            sum.reserved_bytes = sum.reserved_bytes.max(memory.reserved_bytes);
-        }
-    }
-    for (device, memory) in devices {
-        if let Some(rate) = memory.hit_rate() {
-            page.aside(format!(
-                "{}: {} of the calls reused memory that was freed before; at most {} \
-                 was held",
-                report.label(device),
-                unit::percent(rate),
-                unit::bytes(memory.reserved_bytes)
-            ));
-        }
     }
 }
 

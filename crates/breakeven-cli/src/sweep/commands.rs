@@ -10,7 +10,7 @@ use breakeven_profile::profile::{Failure, Run};
 use breakeven_profile::unit;
 
 use super::Measured;
-use super::axis::range;
+use super::kernel::range;
 use super::page::SIZE;
 use crate::ab::Limit;
 use crate::engine::session::{Session, detect};
@@ -18,7 +18,7 @@ use crate::profile::progress;
 use crate::run::process::{How, Process};
 use crate::run::running::watched;
 use crate::run::template::{Filling, Template};
-use crate::sweep::args::SweepArgs;
+use crate::sweep::SweepArgs;
 
 pub(super) fn measure(
     args: &SweepArgs,

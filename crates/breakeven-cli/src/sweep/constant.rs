@@ -2,14 +2,19 @@
 //! the date, and the command that measures it again.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
+use breakeven_judge::Outcome;
+use breakeven_judge::page::clean;
 use breakeven_profile::profile::Device;
 use breakeven_profile::unit;
+use clap::Parser;
 
 use super::Measured;
-use crate::sweep::args::{Language, SweepArgs};
+use crate::exit::Interrupted;
+use crate::sweep::{Language, SweepArgs};
 
 /// What begins the line that has the command.
 const COMMAND: &str = "$ breakeven sweep ";
@@ -65,11 +70,9 @@ pub(super) fn emit(args: &SweepArgs, measured: &Measured, language: Language) ->
         "Measured on {gpu} and {} ({cpu}) on {date} by:",
         Device::CPU
     );
-    let command: Vec<String> = words(args, &rival.device)
-        .iter()
-        .map(|word| quoted(word))
-        .collect();
-    let command = format!("{COMMAND}{}", command.join(" "));
+    let words = words(args, &rival.device);
+    let command = shlex::try_join(words.iter().map(String::as_str)).ok()?;
+    let command = format!("{COMMAND}{command}");
     Some(source(language, &swept.name, value, [text, on], &command))
 }
 
@@ -173,7 +176,7 @@ fn constants(text: &str) -> Result<Vec<Constant>, (usize, &'static str)> {
                 }
                 open = Some((number, None));
             } else if let Some(command) = comment.strip_prefix(COMMAND) {
-                let words = unquoted(command).ok_or((number, "a quote is not closed"))?;
+                let words = shlex::split(command).ok_or((number, "a quote is not closed"))?;
                 open = Some((number, Some(words)));
             }
         } else if !line.is_empty()
@@ -215,68 +218,82 @@ fn assigned(line: &str) -> Option<(String, f64)> {
     Some((name, value))
 }
 
-/// The word, quoted for a shell, in one line of printable ASCII.
-fn quoted(word: &str) -> String {
-    if word.chars().all(|c| (' '..='~').contains(&c)) {
-        let quoted = shlex::try_quote(word).map_or_else(|_| word.into(), String::from);
-        return quoted;
-    }
-    let mut quoted = "$'".to_owned();
-    for c in word.chars() {
-        match c {
-            '\'' | '\\' => quoted.extend(['\\', c]),
-            ' '..='~' => quoted.push(c),
-            c => quoted += &format!("\\U{:08x}", u32::from(c)),
-        }
-    }
-    quoted + "'"
+/// The command line of a constant.
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    sweep: SweepArgs,
 }
 
-/// The words of such a line; none if it is damaged. (`shlex` does not know `$'…'`.)
-fn unquoted(text: &str) -> Option<Vec<String>> {
-    let (mut words, mut word) = (Vec::new(), None::<String>);
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        if c.is_ascii_whitespace() {
-            words.extend(word.take());
-            continue;
+/// Measures the constants of a source file again.
+pub(super) fn check(path: &Path, out: &mut dyn Write) -> Result<Outcome> {
+    let constants = read(path)?;
+    let at = |constant: &Constant| format!("{}:{}", path.display(), constant.line);
+    let sweeps: Vec<SweepArgs> = constants
+        .iter()
+        .map(|constant| sweep(constant).map_err(|why| anyhow!("{}: {why}", at(constant))))
+        .collect::<Result<_>>()?;
+    let mut outcome = Outcome::Passed;
+    for (constant, args) in constants.iter().zip(&sweeps) {
+        let measured = super::measure(args).map_err(|error| error.context(at(constant)))?;
+        let swept = &measured.swept;
+        if swept.interrupted {
+            return Err(Interrupted("interrupted: the remaining constants are not checked").into());
         }
-        let word = word.get_or_insert_default();
-        let quote = match c {
-            '$' if chars.as_str().starts_with('\'') => chars.next().map(|_| '$'),
-            '\'' | '"' => Some(c),
-            '\\' => {
-                word.push(chars.next()?);
-                None
+        let found = swept.break_even();
+        let admitted = found.and_then(|found| found.admits(constant.value));
+        // It may pay at a size that was left out.
+        let is_open = admitted == Some(true)
+            && constant.value.is_infinite()
+            && !swept.not_measured.is_empty();
+        let admitted = admitted.filter(|_| !is_open);
+        let verdict = match admitted {
+            Some(true) => "holds",
+            Some(false) => {
+                outcome = Outcome::Failed;
+                "is stale"
             }
-            c => {
-                word.push(c);
-                None
+            None => {
+                if outcome == Outcome::Passed {
+                    outcome = Outcome::Inconclusive;
+                }
+                "is undecided"
             }
         };
-        let Some(quote) = quote else { continue };
-        let end = if quote == '"' { '"' } else { '\'' };
-        loop {
-            match chars.next()? {
-                c if c == end => break,
-                '\\' if quote == '$' => match chars.next()? {
-                    'U' => {
-                        let digits: String = chars.by_ref().take(8).collect();
-                        word.push(char::from_u32(u32::from_str_radix(&digits, 16).ok()?)?);
-                    }
-                    c => word.push(c),
-                },
-                '\\' if quote == '"' => {
-                    let next = chars.next()?;
-                    word.extend((!"\\\"$`".contains(next)).then_some('\\'));
-                    word.push(next);
-                }
-                c => word.push(c),
-            }
-        }
+        let answer = swept.rivals.first().map_or_else(
+            || "no GPU was measured".to_owned(),
+            |rival| swept.answer(rival, &rival.device),
+        );
+        let mut times = swept.points.iter().flat_map(|point| &point.times);
+        let failure = times.find_map(|time| time.failure.as_ref());
+        let failure = failure.map_or_else(String::new, |failure| format!("; failed: {failure}"));
+        let value = match constant.value.is_finite() {
+            true => unit::count(constant.value),
+            false => "never".to_owned(),
+        };
+        let name = &constant.name;
+        let line = format!(
+            "{}: {name} = {value} {verdict}: {answer}{failure}",
+            at(constant)
+        );
+        writeln!(out, "{}", clean(&line))?;
+        out.flush()?;
     }
-    words.extend(word);
-    Some(words)
+    Ok(outcome)
+}
+
+/// The sweep that measures a constant.
+fn sweep(constant: &Constant) -> Result<SweepArgs, String> {
+    let program = "breakeven sweep".to_owned();
+    match Line::try_parse_from([&program].into_iter().chain(&constant.words)) {
+        Ok(line) if line.sweep.check.is_none() => Ok(line.sweep),
+        Err(error) if error.use_stderr() => {
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            Err(first.trim_start_matches("error: ").to_owned())
+        }
+        _ => Err("this command measures nothing".to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -324,23 +341,21 @@ mod tests {
             "'",
             "$'",
             "x $'y'",
-            "\"$'\\n'\"",
             "\\",
             "ends in \\",
             "*/ -->",
             "\"\"\"",
             "# // ??/",
-            "two\nlines\r\u{2028}\u{202e}",
-            "ü\0\u{1b}[1m$'\\U'",
+            "ü",
             "$(rm -rf x) `x` {n} !",
         ] {
-            let line = format!("{COMMAND}{} --gpu {}", quoted(word), quoted("$'x\n"));
-            assert!(line.chars().all(|c| (' '..='~').contains(&c)), "{line}");
+            let command = shlex::try_join([word, "--gpu", "$'x"]).unwrap();
+            let line = format!("{COMMAND}{command}");
             assert!(!line.ends_with('\\'), "{line}");
             for language in [Language::Rust, Language::C, Language::Cpp, Language::Python] {
                 let source = emitted(language, 1.0, &line);
                 let constants = constants(&source).unwrap();
-                assert_eq!(constants[0].words, [word, "--gpu", "$'x\n"], "{line}");
+                assert_eq!(constants[0].words, [word, "--gpu", "$'x"], "{line}");
                 assert_eq!(constants.len(), 1);
             }
         }

@@ -1,24 +1,22 @@
-//! Measures a kernel over its sizes, in workers, and teaches the cost model.
+//! Measures a kernel over its sizes, in workers.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use anyhow::{Result, bail};
-use breakeven::Costs;
-use breakeven_judge::break_even::refined_sizes;
-use breakeven_profile::profile::Device;
+use breakeven_judge::break_even::{Point, Swept, Time, coarse_sizes, refined_sizes};
+use breakeven_judge::run_medians;
+use breakeven_profile::profile::{BreakEven, Device, Profile};
 
 use super::Measured;
-use super::axis::{Axis, whole};
-use super::executions::{EXECUTIONS, executions};
-use super::found::{evidence, found};
 use crate::engine::devices::devices;
-use crate::engine::protocol::{Cell, PointCell, Request};
-use crate::engine::session::{Session, Step, detect};
+use crate::engine::protocol::{Cell, PointCell, Request, SWEEP_VALUE};
+use crate::engine::session::{Machine, Session, Step, detect};
+use crate::engine::suite::{Over, Points, Workload};
 use crate::engine::supervisor::Ended;
-use crate::profile::{memory, progress};
-use crate::sweep::args::SweepArgs;
+use crate::profile::{Work, check_fits, memory, progress};
+use crate::sweep::SweepArgs;
 
-/// Time limit after which a point gets no further call in a round, or a batch no further execution.
+/// Time limit after which a point gets no further call in a round.
 const POINT_LIMIT_MS: u64 = 200;
 
 pub(super) fn measure(args: &SweepArgs, axis: &Axis) -> Result<Measured> {
@@ -57,38 +55,6 @@ pub(super) fn measure(args: &SweepArgs, axis: &Axis) -> Result<Measured> {
         machine,
         remark: None,
     })
-}
-
-/// Executes batches for the cost model, if there is one.
-pub(super) fn teach(args: &SweepArgs, axis: &Axis, measured: &mut Measured) -> Result<Ended> {
-    let Measured {
-        swept,
-        session,
-        machine,
-        ..
-    } = measured;
-    let (costs, warning) = Costs::open_default();
-    let warnings = &mut session.warnings;
-    warnings.extend(warning.map(|warning| warning.to_string()));
-    let workers = whole(machine.hardware.usable_cores.cores.ceil().max(1.0));
-    let cells = match costs.is_kept() {
-        true => executions(axis, swept, workers, memory(machine)),
-        false => Vec::new(),
-    };
-    if cells.is_empty() {
-        return Ok(Ended::Complete);
-    }
-    let progress = progress(cells.len() as u64);
-    progress.set_message("batches for the cost model");
-    let request = Request {
-        cells,
-        warmup: 1,
-        iterations: EXECUTIONS,
-        ..request(args)
-    };
-    let ended = session.run(&request, &mut |_, step| progress.inc(step.is_last.into()));
-    progress.finish_and_clear();
-    ended
 }
 
 struct Sweep<'s> {
@@ -179,4 +145,143 @@ fn request(args: &SweepArgs) -> Request {
         device_timeout_s: args.device_timeout.get(),
         ..Request::default()
     }
+}
+
+pub(crate) struct Axis {
+    pub(crate) kernel: &'static str,
+    pub(crate) over: Over,
+    /// The first values.
+    pub(super) values: Vec<u64>,
+    /// Values between them are valid too.
+    pub(crate) is_range: bool,
+}
+
+/// The first values of a range.
+pub(super) fn range(from: u64, to: u64) -> Result<Vec<u64>> {
+    if from > to {
+        bail!("--from {from} is beyond --to {to}; give a range that has values in it");
+    }
+    Ok(coarse_sizes(from, to))
+}
+
+impl Axis {
+    pub(super) fn of(kernel: &'static str, args: &SweepArgs) -> Result<Self> {
+        let over = match args.over {
+            Some(over) => over,
+            None => Workload::sweeps(kernel)?[0],
+        };
+        let (values, is_range) = match Workload::points(kernel, over)? {
+            Points::Range([first, last]) => {
+                let [from, to] = [args.from, args.to].map(|asked| asked.map(NonZeroU64::get));
+                // A given end moves the default of the other end.
+                let to = to.unwrap_or(last.max(from.unwrap_or(first)));
+                let from = from.unwrap_or(first.min(to));
+                (range(from, to)?, true)
+            }
+            Points::Fixed(values) => {
+                if args.from.is_some() || args.to.is_some() {
+                    let values: Vec<String> = values.iter().map(u64::to_string).collect();
+                    let values = values.join(", ");
+                    bail!("a sweep over {over} is at {values}; leave --from and --to out");
+                }
+                (values, false)
+            }
+        };
+        Ok(Self {
+            kernel,
+            over,
+            values,
+            is_range,
+        })
+    }
+
+    pub(crate) fn workload(&self, value: u64) -> Result<Workload> {
+        let value = usize::try_from(value).unwrap_or(usize::MAX);
+        Ok(Workload::at(self.kernel, self.over, value)?)
+    }
+
+    /// Elements at a value that may lie between two integers.
+    pub(crate) fn elements(&self, value: f64) -> Result<f64> {
+        let below = whole(value.floor().max(1.0));
+        let at = |value: u64| Ok::<_, anyhow::Error>(self.workload(value)?.size() as f64);
+        let (low, high) = (at(below)?, at(below.saturating_add(1))?);
+        Ok(low + (high - low) * (value - below as f64).clamp(0.0, 1.0))
+    }
+
+    /// Fails if the largest workload does not fit, and says which would.
+    pub(super) fn check_memory(&self, machine: &Machine, on_gpu: bool) -> Result<()> {
+        let needed = |value| Ok::<_, anyhow::Error>(self.workload(value)?.memory_bytes(on_gpu));
+        let Some(&last) = self.values.last() else {
+            return Ok(());
+        };
+        let workload = self.workload(last)?;
+        check_fits(&Work::of(&workload, on_gpu), memory(machine), |memory| {
+            let (mut fits, mut too_many) = (0, last);
+            while self.is_range && too_many - fits > 1 {
+                let middle = fits + (too_many - fits) / 2;
+                match needed(middle).is_ok_and(|needed| needed <= memory) {
+                    true => fits = middle,
+                    false => too_many = middle,
+                }
+            }
+            (fits > 0).then(|| format!("up to --to {fits} fits"))
+        })
+    }
+}
+
+#[expect(clippy::cast_sign_loss, reason = "1 or more")]
+fn whole(value: f64) -> u64 {
+    value as u64
+}
+
+pub(super) fn found(axis: &Axis, devices: &[String], profile: &Profile) -> Swept {
+    let mut points: Vec<Point> = Vec::new();
+    for operation in &profile.operations {
+        let value = operation.attributes.get(SWEEP_VALUE);
+        let value = value.and_then(serde_json::Value::as_u64);
+        let mut all = devices.iter();
+        let device = all.position(|device| *device == operation.device);
+        let (Some(value), Some(device)) = (value, device) else {
+            continue;
+        };
+        let found = points.iter().position(|point| point.value == value);
+        let index = found.unwrap_or_else(|| {
+            let time = |device: &String| Time {
+                device: device.clone(),
+                ..Time::default()
+            };
+            points.push(Point {
+                value,
+                elements: operation.size.unwrap_or(0),
+                times: devices.iter().map(time).collect(),
+            });
+            points.len() - 1
+        });
+        let time = &mut points[index].times[device];
+        time.rounds_ns = run_medians(operation);
+        time.failure = operation.failure.clone();
+    }
+    Swept::new(
+        axis.kernel,
+        axis.over.name(),
+        devices,
+        points,
+        axis.is_range,
+    )
+}
+
+/// The break-evens in a profile's form: by elements.
+pub(super) fn evidence(swept: &Swept, axis: &Axis) -> Result<Vec<BreakEven>> {
+    let elements = |value: f64| match value {
+        value if value <= 0.0 => Ok(0.0),
+        value => axis.elements(value),
+    };
+    let mut evidence = swept.evidence();
+    for found in &mut evidence {
+        found.size = found.size.map(elements).transpose()?;
+        let ends = |[low, high]: [f64; 2]| anyhow::Ok([elements(low)?, elements(high)?]);
+        found.interval = found.interval.map(ends).transpose()?;
+        found.tested_to = found.tested_to.map(elements).transpose()?;
+    }
+    Ok(evidence)
 }

@@ -9,7 +9,7 @@ use breakeven_profile::profile::{self, Device};
 use serde::Serialize;
 
 use super::Measured;
-use crate::sweep::args::{SweepArgs, SweepFormat};
+use crate::sweep::{SweepArgs, SweepFormat};
 
 /// What stands for the size in a command.
 pub(super) const SIZE: &str = "{n}";
@@ -65,41 +65,22 @@ struct Document<'f> {
     evidence: &'f [profile::BreakEven],
 }
 
-/// In values of the swept quantity; `evidence` has elements.
+/// In values of the swept quantity; `evidence` has elements. No answer if no values lie between
+/// those measured.
 #[derive(Serialize)]
 struct JsonBreakEven<'f> {
     device: &'f str,
     over_device: &'static str,
-    /// `from`, `always`, `never`, `within`, `unclear` or, if no values lie between those measured,
-    /// `fixed`.
-    answer: &'static str,
-    value: Option<f64>,
-    /// The 95 % interval of `value`; for `within`, the first and the last value at which it pays.
-    interval: Option<[f64; 2]>,
-    tried_to: f64,
+    #[serde(flatten)]
+    break_even: Option<BreakEven>,
 }
 
 fn write_json(args: &SweepArgs, measured: &Measured, out: &mut dyn Write) -> Result<()> {
     let (found, session) = (&measured.swept, &measured.session);
-    let break_even = found.rivals.iter().map(|rival| {
-        let (answer, value, interval) = match rival.break_even {
-            None => ("fixed", None, None),
-            Some(BreakEven::From { size, interval }) => ("from", Some(size), Some(interval)),
-            Some(BreakEven::Always { tried_from }) => ("always", Some(tried_from), None),
-            Some(BreakEven::Never { .. }) => ("never", None, None),
-            Some(BreakEven::Within { smallest, largest }) => {
-                ("within", None, Some([smallest, largest]))
-            }
-            Some(BreakEven::Unclear { not_before }) => ("unclear", not_before, None),
-        };
-        JsonBreakEven {
-            device: &rival.device,
-            over_device: Device::CPU,
-            answer,
-            value,
-            interval,
-            tried_to: rival.tried_to(),
-        }
+    let break_even = found.rivals.iter().map(|rival| JsonBreakEven {
+        device: &rival.device,
+        over_device: Device::CPU,
+        break_even: rival.break_even,
     });
     let document = Document {
         kernel: args.kernel,

@@ -27,6 +27,7 @@ pub use swept::{Point, Rival, Swept, Time};
 
 use breakeven_profile::{profile, unit};
 use breakeven_stats::mean_interval;
+use serde::Serialize;
 
 use fit::Crossings;
 
@@ -57,7 +58,8 @@ impl SizeTimes {
 }
 
 /// From which of the measured sizes a device pays.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
 #[must_use]
 pub enum BreakEven {
     /// From about `size` on; for sure from the interval's upper end on.

@@ -10,7 +10,7 @@ const ALLOWED: [(&str, &str); 37] = [
         "an environment variable that drivers read, before there is a second thread",
     ),
     (
-        "crates/breakeven-cli/src/run/usage.rs",
+        "crates/breakeven-cli/src/run/process.rs",
         "what a process used, which only `wait4` says",
     ),
     (

@@ -4,11 +4,13 @@
 //! gives the number and size of the tasks in a kernel's default batch, and the memory they need,
 //! before anything is allocated.
 
-use breakeven::{Error, Tensor, WorkloadProfile};
+use std::sync::Arc;
+
+use breakeven::{Chain, Error, Tensor, WorkloadProfile};
 
 use super::rows::row;
 use super::sweep::Over;
-use super::table::{Made, Row, Shape};
+use super::table::{Made, Row, Shape, with_operator};
 
 pub(crate) type Task = Vec<Tensor<'static>>;
 
@@ -30,19 +32,6 @@ impl BatchWorkload {
         };
         let shape = row.tasks.with_batch(tasks);
         Ok(Self { row, shape })
-    }
-
-    /// The items of a sweep's workload as tasks. Fails if the swept value changes the tasks'
-    /// operation.
-    pub(crate) fn at(kernel: &str, over: Over, value: usize) -> Result<Self, Error> {
-        let row = row(kernel, 1)?;
-        let shape = row.at(over, value)?;
-        match over {
-            Over::Size | Over::Batch => Ok(Self { row, shape }),
-            Over::Window | Over::Hidden => Err(Error::invalid(format!(
-                "tasks of {kernel} have one {over}; a sweep of batches is over size or batch"
-            ))),
-        }
     }
 
     #[must_use]
@@ -90,6 +79,62 @@ impl BatchWorkload {
     }
 }
 
+/// A chain, and its input.
+pub(crate) struct Chained {
+    pub(crate) made: Made,
+    pub(crate) inputs: Vec<Tensor<'static>>,
+    /// The input in words.
+    pub(crate) text: String,
+}
+
+impl Chained {
+    /// Builds the chain of these kernels, on `items` items of that size.
+    pub(crate) fn new(
+        kernels: &[String],
+        size: Option<usize>,
+        items: usize,
+    ) -> Result<Self, Error> {
+        let Some((first, next)) = kernels.split_first() else {
+            return Err(Error::invalid("a chain of no kernel"));
+        };
+        let row_of_first = row(first, 1)?;
+        let shape = match size {
+            Some(size) => row_of_first.at(Over::Size, size)?,
+            None => row_of_first.workload,
+        };
+        let shape = shape.with_batch(items);
+        let inputs = row_of_first.fill(shape)?;
+        let mut made = (row_of_first.operator)(shape)?;
+        for kernel in next {
+            let row = row(kernel, 1)?;
+            let stage = (row.operator)(Shape {
+                window: row.workload.window,
+                ..shape
+            })?;
+            made = after(made, stage, kernel)?;
+        }
+        let shapes: Vec<&[usize]> = inputs.iter().map(Tensor::shape).collect();
+        with_operator!(&made, operator => operator.output_shape(&shapes))?;
+        Ok(Self {
+            inputs,
+            text: row_of_first.text(shape),
+            made,
+        })
+    }
+}
+
+fn after(before: Made, stage: Made, kernel: &str) -> Result<Made, Error> {
+    let Made::Numbers(before) = before else {
+        let message = format!("{kernel} cannot follow a kernel whose output is labels");
+        return Err(Error::invalid(message));
+    };
+    let chain = Chain::one(before);
+    Ok(match stage {
+        Made::Numbers(stage) => Made::numbers(chain.and(stage)),
+        Made::Labels(stage) => Made::Labels(Arc::new(chain.and(stage))),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,20 +170,6 @@ mod tests {
             let twice = BatchWorkload::new(name, 2).expect("a known kernel");
             assert_eq!(twice.tasks(), 2 * batch.tasks(), "{name}");
         }
-    }
-
-    #[test]
-    fn items_of_a_sweep_are_tasks_of_their_size() {
-        let elements = |kernel, over, value| {
-            let batch = BatchWorkload::at(kernel, over, value).expect("it is swept over");
-            outputs(batch.with_tasks(2)).expect("the shapes fit")
-        };
-        assert_eq!(elements("conv2d", Over::Size, 17), [17 * 17; 2]);
-        assert_eq!(elements("matrix_multiply", Over::Size, 9), [81; 2]);
-        assert_eq!(elements("vector_add", Over::Batch, 5), [100_000; 2]);
-        let window = BatchWorkload::at("pixel_entropy", Over::Window, 8);
-        let kind = window.err().map(|error| error.kind());
-        assert_eq!(kind, Some(ErrorKind::Invalid));
     }
 
     #[test]

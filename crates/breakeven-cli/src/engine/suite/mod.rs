@@ -6,9 +6,7 @@
 //! the devices.
 
 mod batch;
-mod chain;
 mod energy;
-mod inputs;
 mod measure;
 mod noise;
 mod rows;
@@ -16,11 +14,11 @@ mod sweep;
 mod table;
 mod workload;
 
-pub(crate) use batch::{BatchWorkload, Task};
-pub(crate) use chain::Chained;
+pub(crate) use batch::{BatchWorkload, Chained, Task};
 pub(crate) use energy::{CallMeter, Counted, counted, meter};
 pub(crate) use measure::{Iterations, Problem, Report};
 pub(crate) use noise::{NoiseWork, WORKING_SET_BYTES};
+
 pub(crate) use sweep::{Over, Points};
 pub(crate) use table::{Made, with_operator};
 pub(crate) use workload::Workload;

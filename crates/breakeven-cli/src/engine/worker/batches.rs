@@ -76,22 +76,19 @@ impl<G> Gpu<G> {
 struct Executing<'b, 'w, 'o, E> {
     worker: &'w mut Worker<'o>,
     cell: &'b BatchCell,
-    /// The cost model learns it even where there is no GPU to choose.
-    is_lesson: bool,
     workload: BatchWorkload,
     operator: &'b Arc<dyn Operator<In = f32, Out = E>>,
     tasks: &'b [Task],
 }
 
 impl Worker<'_> {
-    pub(super) fn batch(&mut self, cell: &BatchCell, is_lesson: bool) -> Result<(), Stopped> {
+    pub(super) fn batch(&mut self, cell: &BatchCell) -> Result<(), Stopped> {
         let workload = cell.workload()?;
         let (operator, tasks) = workload.build()?;
         with_operator!(&operator, operator => {
             let executing = Executing {
                 worker: self,
                 cell,
-                is_lesson,
                 workload,
                 operator,
                 tasks: &tasks,
@@ -128,12 +125,7 @@ impl<E: Element> Executing<'_, '_, '_, E> {
         let cpu = Arc::new(RayonCpu::current());
         let gpus = match &self.cell.gpus {
             BatchGpus::Unwanted => {
-                let manager = StrategyManager::<_, NoGpu>::cpu_only(cpu);
-                if !self.is_lesson {
-                    return self.execute(manager);
-                }
-                let costs = self.worker.costs()?;
-                return self.taught(manager, costs);
+                return self.execute(StrategyManager::<_, NoGpu>::cpu_only(cpu));
             }
             BatchGpus::Absent(why) => vec![Gpu::Unusable {
                 device: None,
@@ -244,7 +236,10 @@ impl<E: Element> Executing<'_, '_, '_, E> {
                     run.energy = Some(energy);
                     self.worker.outbox.send(&measured(profile))?;
                 }
-                Some((Err(why), _)) => self.worker.outbox.energy_unknown(&ran_on, Some(why))?,
+                Some((Err(why), _)) => {
+                    let outbox = &mut self.worker.outbox;
+                    outbox.energy_unknown(&self.cell.kernel, &ran_on, Some(why))?;
+                }
                 None => {}
             }
         }

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::catalogue::ALL;
+use super::ALL;
 
 /// Runs Prometheus's own checker.
 #[track_caller]

@@ -7,11 +7,10 @@ use breakeven::hardware::sensors::{
     ClockLimit, CpuReading, EnergyCounter, EnergyDomain, EnergyMethod, GpuReading, GpuState,
     Reading,
 };
+use breakeven_judge::page::shown;
 
-use super::exposition::{Family, Labels, with};
-use super::families::Families;
-use super::{catalogue as all, program};
-use crate::engine::programs::ProgramsReading;
+use super::{self as all, Families, Family, Labels, with};
+use crate::engine::programs::{OperationReading, ProgramReading, ProgramsReading};
 
 /// Reasons that a driver reports separately.
 const REASONS: [ClockLimit; 7] = [
@@ -47,7 +46,7 @@ pub(crate) fn families(
         add_gpu(&mut families, index, gpu, energy);
     }
     families.add(all::NVML_SILENT, &vec![], reading.nvml_silent_s);
-    program::add(&mut families, programs);
+    add_programs(&mut families, programs);
     add_own(&mut families, own);
     families.all()
 }
@@ -150,4 +149,65 @@ fn joules(energy: &[EnergyCounter], of: &EnergyDomain) -> Option<f64> {
         .filter(|counter| counter.method != EnergyMethod::Counter);
     let counter = counters.find(|counter| counter.domain == *of)?;
     counter.joules.as_ref().ok().copied()
+}
+
+/// Most programs that are served.
+const MOST_PROGRAMS: usize = 32;
+
+/// Longest label value, characters.
+const MOST_OF_NAME: usize = 120;
+
+fn add_programs(to: &mut Families, programs: &ProgramsReading) {
+    for program in programs.programs.iter().take(MOST_PROGRAMS) {
+        let labels = vec![
+            ("process_pid", program.pid.to_string()),
+            ("process_executable_name", name(&program.name)),
+        ];
+        add_program(to, program, &labels);
+        for operation in &program.operations {
+            let labels = with(&labels, "operation", &name(&operation.name));
+            add_operation(to, operation, &labels);
+        }
+    }
+}
+
+fn add_program(to: &mut Families, program: &ProgramReading, labels: &Labels) {
+    for (device, count) in &program.quarantines {
+        let labels = with(labels, "device", &name(device));
+        to.add(all::PROGRAM_QUARANTINES, &labels, *count as f64);
+    }
+}
+
+fn add_operation(to: &mut Families, operation: &OperationReading, labels: &Labels) {
+    let incomplete = operation.incomplete.min(operation.batches);
+    let done = operation.batches - incomplete;
+    for (outcome, count) in [("done", done), ("incomplete", incomplete)] {
+        let labels = with(labels, "outcome", outcome);
+        to.add(all::PROGRAM_BATCHES, &labels, count as f64);
+    }
+    if let Some(latency) = operation.latency {
+        // `quantile` is the label of a summary, which covers all time.
+        let percentiles = [
+            ("50", latency.p50_s),
+            ("95", latency.p95_s),
+            ("99", latency.p99_s),
+        ];
+        for (percentile, seconds) in percentiles {
+            let labels = with(labels, "percentile", percentile);
+            to.add(all::PROGRAM_DURATION, &labels, seconds);
+        }
+    }
+    for (device, tasks) in &operation.tasks {
+        let labels = with(labels, "device", &name(device));
+        to.add(all::PROGRAM_TASKS, &labels, *tasks as f64);
+    }
+    to.add(
+        all::PROGRAM_FALLBACK,
+        labels,
+        operation.fallback_tasks as f64,
+    );
+}
+
+fn name(text: &str) -> String {
+    shown(text, MOST_OF_NAME)
 }

@@ -9,9 +9,7 @@ use breakeven::hardware::sensors::{
     Reading,
 };
 
-use super::catalogue::ALL;
 use super::documents_tests::promtool;
-use super::name::{Kind, Metric, Unit};
 use super::*;
 use crate::engine::programs::ProgramsReading;
 use crate::monitor::page::tests::made_up::{core, gpu, program, programs, reading};

@@ -20,7 +20,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
-use super::published::Published;
+use super::Published;
 use crate::monitor::metrics::Format;
 
 /// Most open connections; further ones wait in the system's queue.
@@ -178,7 +178,7 @@ fn answer(request: &Request<Incoming>, published: &Published) -> Response<Full<B
     let accept = request.headers().get_all(ACCEPT).iter();
     let accept: Vec<&str> = accept.filter_map(|value| value.to_str().ok()).collect();
     let format = Format::accepted(&accept.join(","));
-    let mut page = Response::new(Full::new(published.newest().in_format(format)));
+    let mut page = Response::new(Full::new(published.newest(format)));
     let headers = page.headers_mut();
     let content_type = HeaderValue::from_static(format.content_type());
     headers.insert(CONTENT_TYPE, content_type);

@@ -3,21 +3,24 @@
 //! One thread reads the sensors at its interval; the other answers with the last reading. So a
 //! driver that hangs delays no scrape, and many scrapers cost no extra reading.
 
-mod http;
-mod published;
-
+use breakeven_judge::Outcome;
 use std::io::Write;
 use std::net::SocketAddr;
-use std::thread;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+use std::{fs, thread};
 
 use anyhow::{Context as _, Result};
+use breakeven::hardware::sensors::{EnergyMeter, Sensors};
 use breakeven_profile::unit;
-use published::Reader;
+use hyper::body::Bytes;
 use tokio::sync::watch;
 
+use crate::engine::programs::Programs;
 use crate::engine::supervisor::on_interrupt;
-use crate::exit::Ending;
+use crate::monitor::metrics::{Format, Own, families, text};
+
+mod http;
 
 /// The second reading follows soon, because rates need two.
 const SECOND_AFTER: Duration = Duration::from_millis(250);
@@ -28,7 +31,7 @@ pub(super) fn run(
     processor: String,
     out: &mut dyn Write,
     err: &mut dyn Write,
-) -> Result<Ending> {
+) -> Result<Outcome> {
     let (stop, stopped) = watch::channel(false);
     on_interrupt(move || {
         stop.send_replace(true);
@@ -51,7 +54,7 @@ pub(super) fn run(
         )?;
     }
     let mut reader = Reader::open(processor);
-    let page = reader.page();
+    let page = reader.published.clone();
     reader.publish();
     thread::Builder::new()
         .name("breakeven-sensors".to_owned())
@@ -64,5 +67,82 @@ pub(super) fn run(
     )?;
     out.flush()?;
     runtime.block_on(http::serve(listener, page, most, stopped));
-    Ok(Ending::Done)
+    Ok(Outcome::Passed)
+}
+
+/// The newest page, in OpenMetrics and as text.
+#[derive(Debug, Clone, Default)]
+struct Published(Arc<Mutex<[Bytes; 2]>>);
+
+impl Published {
+    fn newest(&self, format: Format) -> Bytes {
+        let [openmetrics, text] = &*self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match format {
+            Format::OpenMetrics => openmetrics.clone(),
+            Format::Text => text.clone(),
+        }
+    }
+}
+
+/// Reads the sensors and the programs, and publishes their figures.
+struct Reader {
+    processor: String,
+    sensors: Sensors,
+    programs: Programs,
+    energy: EnergyMeter,
+    started: Instant,
+    published: Published,
+}
+
+impl Reader {
+    fn open(processor: String) -> Self {
+        Self {
+            processor,
+            sensors: Sensors::open(),
+            programs: Programs::open(),
+            energy: EnergyMeter::start(),
+            started: Instant::now(),
+            published: Published::default(),
+        }
+    }
+
+    fn publish(&mut self) {
+        let mut reading = self.sensors.read();
+        let read_at = SystemTime::now();
+        self.sensors.add_processes(&mut reading);
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let own = Own {
+            read_at,
+            uptime: self.started.elapsed(),
+            memory_bytes: resident(&status),
+        };
+        let (energy, programs) = (self.energy.read(), self.programs.read());
+        let families = families(&self.processor, &reading, &energy, &programs, own);
+        let page = [Format::OpenMetrics, Format::Text].map(|format| text(&families, format).into());
+        *self
+            .published
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = page;
+    }
+
+    /// Publishes after `first` and then at every interval, until the process ends.
+    fn keep_reading(mut self, first: Duration, interval: Duration) {
+        let mut due = Instant::now() + first;
+        loop {
+            thread::sleep(due.saturating_duration_since(Instant::now()));
+            self.publish();
+            // Readings that a slow driver delays are skipped.
+            due = (due + interval).max(Instant::now());
+        }
+    }
+}
+
+/// Resident memory, by `/proc/<pid>/status`.
+fn resident(status: &str) -> Option<u64> {
+    let rest = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = rest.split_whitespace().next()?.parse().ok()?;
+    Some(kib * 1024)
 }

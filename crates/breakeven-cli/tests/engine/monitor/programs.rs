@@ -1,7 +1,6 @@
 //! Programs that publish, as the command shows them.
 
 use std::os::unix::net::UnixListener;
-use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -15,8 +14,7 @@ const JSON: &str = "--once --interval 100ms --format json";
 fn the_figures_are_those_of_the_manager() {
     let folder = directory();
     let program = Program::start("once", folder.path());
-    let args = format!("{JSON} --attach {}", program.pid());
-    let document = monitor(&args, folder.path()).run().quietly(0).json();
+    let document = monitor(JSON, folder.path()).run().quietly(0).json();
     assert!(document["cpu"]["cores"].is_array(), "{document:#}");
     let [reported] = &document["programs"].as_array().unwrap()[..] else {
         panic!("{document:#}");
@@ -136,38 +134,6 @@ fn a_program_that_was_killed_is_swept_by_the_next_one() {
 }
 
 #[test]
-fn what_cannot_be_attached_to_is_refused_with_the_reason() {
-    let folder = directory();
-    let program = Program::start("once", folder.path());
-    let silent = Program::started("once", folder.path(), "0");
-    let refusal = |pid: u32| {
-        let args = format!("--once --attach {pid}");
-        monitor(&args, folder.path()).run().refusal()
-    };
-    let these = format!("; these publish: {}", program.pid());
-    let said = refusal(silent.pid());
-    assert!(said.contains(" does not publish its figures: "), "{said}");
-    assert!(said.contains("BREAKEVEN_MONITOR=1"), "{said}");
-    assert!(said.contains(&these), "{said}");
-    let mut ended = Command::new("true").spawn().unwrap();
-    ended.wait().unwrap();
-    let said = refusal(ended.id());
-    assert!(
-        said.contains(&format!("there is no process {}{these}", ended.id())),
-        "{said}"
-    );
-    for wrong in ["0", "-1", "x"] {
-        let said = monitor(&format!("--attach={wrong}"), folder.path())
-            .run()
-            .refusal();
-        assert!(said.contains("--attach <PID>"), "{said}");
-    }
-    let args = format!("--serve --attach {}", program.pid());
-    let said = monitor(&args, folder.path()).run().refusal();
-    assert!(said.contains("cannot be used with"), "{said}");
-}
-
-#[test]
 fn a_program_that_hangs_is_named_and_holds_nobody_up() {
     let folder = directory();
     let program = Program::start("once", folder.path());
@@ -181,12 +147,6 @@ fn a_program_that_hangs_is_named_and_holds_nobody_up() {
     assert_eq!(left_out[0]["pid"], program.pid());
     let why = "it did not answer within 250 ms: it hangs or is stopped";
     assert_eq!(left_out[0]["why"], why);
-    let args = format!("--once --attach {}", program.pid());
-    let said = monitor(&args, folder.path()).run().refusal();
-    assert!(
-        said.contains(&format!("process {}: {why}", program.pid())),
-        "{said}"
-    );
     drop(listener);
 }
 

@@ -115,7 +115,7 @@ impl Terminal {
     fn is_whole(&self, height: usize) {
         let first = [
             "breakeven monitor, every 100 ms",
-            "cpu  ",
+            "cpu: ",
             "use     ",
             "memory  ",
         ];
@@ -191,7 +191,7 @@ fn it_shows_cpu_gpu_and_programs_is_resized_and_ends_with_q() {
     terminal.watch("");
     terminal.is_whole(24);
     if card.is_some() {
-        terminal.shows("gpu  Made-up card (");
+        terminal.shows("gpu: Made-up card (");
         let shown = terminal.shows(" 37%");
         assert!(shown.contains("2 GiB of 8 GiB"), "{shown}");
     }
@@ -204,9 +204,9 @@ fn it_shows_cpu_gpu_and_programs_is_resized_and_ends_with_q() {
     terminal.is_whole(14);
     terminal.shows("more below");
     terminal.keys(&["Down", "Down"]);
-    wait_until("the first lines go", || !terminal.shown().contains("cpu  "));
+    wait_until("the first lines go", || !terminal.shown().contains("cpu: "));
     terminal.keys(&["Home"]);
-    terminal.shows("cpu  ");
+    terminal.shows("cpu: ");
     terminal.keys(&["p"]);
     terminal.shows("every 100 ms, paused");
     terminal.keys(&["p"]);
@@ -245,21 +245,4 @@ fn it_ends_with_its_terminal() {
     }
     terminal.tmux(&["kill-server"]);
     wait_until("its end", || !process.exists());
-}
-
-#[test]
-fn the_attached_program_may_end_while_it_is_watched() {
-    let Some(terminal) = Terminal::start(80, 24) else {
-        return;
-    };
-    let mut program = Program::start("busy", terminal.path());
-    terminal.watch(&format!("--attach {}", program.pid()));
-    terminal.shows("program  ");
-    terminal.shows(" ago  busy: 1 tasks in ");
-    program.kill();
-    let pid = program.pid();
-    let ended = format!("process {pid} does not publish its figures any more");
-    terminal.shows(&ended);
-    terminal.keys(&["q"]);
-    terminal.is_restored(0);
 }

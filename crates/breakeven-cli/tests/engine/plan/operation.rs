@@ -132,7 +132,7 @@ fn plan_uses_what_run_measured_under_a_name() {
         "{both:#}"
     );
     assert_eq!(both["machine"]["gpus"][0]["name"], "gpu:0", "{both:#}");
-    assert_eq!(both["basis"], "costs", "{both:#}");
+    assert_eq!(both["basis"], "model", "{both:#}");
     assert!(
         both["candidates"][1]["predicted_ns"].is_number(),
         "{both:#}"

@@ -197,15 +197,13 @@ fn as_json() {
 fn the_stage_as_json() {
     let plan = |args: &str| planned(V100, &format!("{args} --format json")).json();
     let small = plan("--tasks 5");
-    assert_eq!(small["stage"], 2);
-    assert_eq!(small["basis"], "stage");
+    assert_eq!(small["basis"], json!({ "rule": "small" }));
     assert_eq!(small["evidence"], "heuristic");
     assert_eq!(small["strategy"], "cpu-only");
     assert_eq!(small["batch_size"], 5);
     assert_eq!(small["candidates"][0]["predicted_ns"], json!(null));
     let last = plan("--tasks 60 --complexity 20");
-    assert_eq!(last["stage"], json!(null));
-    assert_eq!(last["basis"], "last_answer");
+    assert_eq!(last["basis"], json!({ "rule": "last" }));
 }
 
 #[test]
