@@ -92,6 +92,9 @@ impl PointCell {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BatchCell {
     pub(crate) kernel: String,
+    /// The workload of a sweep whose items are the tasks, for the cost model only: the profile does
+    /// not get it. None for the kernel's default batch.
+    pub(crate) item: Option<(Over, u64)>,
     pub(crate) tasks: usize,
     /// The strategy as text.
     pub(crate) strategy: String,
@@ -115,7 +118,14 @@ pub(crate) enum BatchGpus {
 
 impl BatchCell {
     pub(crate) fn workload(&self) -> Result<BatchWorkload, breakeven::Error> {
-        Ok(BatchWorkload::new(&self.kernel, 1)?.with_tasks(self.tasks))
+        let workload = match self.item {
+            None => BatchWorkload::new(&self.kernel, 1)?,
+            Some((over, value)) => {
+                let value = usize::try_from(value).unwrap_or(usize::MAX);
+                BatchWorkload::at(&self.kernel, over, value)?
+            }
+        };
+        Ok(workload.with_tasks(self.tasks))
     }
 
     /// The operation of its executions on `device`.

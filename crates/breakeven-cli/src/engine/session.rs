@@ -112,6 +112,8 @@ impl Session {
 
     fn take(&mut self, cell: &Cell, message: Message) -> Result<(), JoinError> {
         match message {
+            // The cost model alone gets its times.
+            Message::Measured(_) if matches!(cell, Cell::Batch(batch) if batch.item.is_some()) => {}
             Message::Measured(profile) => self.current = *profile,
             Message::Warning(warning) => self.warn(warning),
             Message::Learned { kept } => self.learned = Some(kept),
@@ -157,6 +159,12 @@ impl Session {
                 let label = self.profile.device_label(device);
                 let note = format!("{label}: its peaks could not be measured: {failure}");
                 self.notes.push(note);
+            }
+            (Cell::Batch(batch), _) if batch.item.is_some() => {
+                let (kernel, on) = (&batch.kernel, &batch.strategy);
+                self.warnings.push(format!(
+                    "the cost model learned nothing of {kernel} by {on}: {failure}"
+                ));
             }
             (_, None) => self.notes.push(failure.to_string()),
             (_, Some(announced)) => {

@@ -41,6 +41,7 @@ pub(super) fn batch_cells(
         check_memory(&work, memory, asked)?;
         Ok(Cell::Batch(BatchCell {
             kernel: kernel.to_owned(),
+            item: None,
             tasks: workload.tasks(),
             strategy: strategy.to_string(),
             objective: args.objective.to_string(),

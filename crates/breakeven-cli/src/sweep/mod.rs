@@ -15,12 +15,14 @@ use clap::{ArgGroup, Args, ValueEnum};
 
 use crate::engine::session::{Machine, Session};
 use crate::engine::suite::Over;
-use crate::exit::failed_if;
+use crate::engine::supervisor::Ended;
+use crate::exit::{Interrupted, failed_if};
 use crate::values::{count, one_or_more, parsed};
 
 #[cfg(unix)]
 mod commands;
 mod constant;
+mod executions;
 mod kernel;
 pub(crate) mod page;
 
@@ -37,7 +39,7 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     if let Some(source) = &args.check {
         return constant::check(source, out);
     }
-    let measured = measure(args)?;
+    let mut measured = measure(args)?;
     // Written first: measurements must not wait for a blocked terminal.
     let written = measured.session.keep(args.output.as_deref());
     let printed = match args.emit {
@@ -55,9 +57,20 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     if let Some(Some(constant)) = &constant {
         out.write_all(constant.as_bytes())?;
     }
+    let taught = match args.kernel {
+        Some(kernel) => executions::teach(args, &kernel::Axis::of(kernel, args)?, &mut measured)?,
+        // Batches of tasks teach the model what a task costs on a device. A command at a size is no
+        // batch of tasks, and no batch asks for it.
+        None => Ended::Complete,
+    };
     for warning in &measured.session.warnings {
         // The reader of stderr may be gone.
         let _ = writeln!(err, "warning: {warning}");
+    }
+    if taught == Ended::Interrupted {
+        let said = "interrupted: all sizes were measured, but the cost model has learned only \
+            some of them";
+        return Err(Interrupted(said).into());
     }
     let failed = measured.swept.has_failed() || !measured.session.notes.is_empty();
     if constant == Some(None) {

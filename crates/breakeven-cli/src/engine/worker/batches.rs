@@ -125,7 +125,13 @@ impl<E: Element> Executing<'_, '_, '_, E> {
         let cpu = Arc::new(RayonCpu::current());
         let gpus = match &self.cell.gpus {
             BatchGpus::Unwanted => {
-                return self.execute(StrategyManager::<_, NoGpu>::cpu_only(cpu));
+                let manager = StrategyManager::<_, NoGpu>::cpu_only(cpu);
+                // Without a GPU to choose, the cost model learns from a sweep only.
+                if self.cell.item.is_none() {
+                    return self.execute(manager);
+                }
+                let costs = self.worker.costs()?;
+                return self.taught(manager, costs);
             }
             BatchGpus::Absent(why) => vec![Gpu::Unusable {
                 device: None,
