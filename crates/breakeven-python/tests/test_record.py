@@ -274,8 +274,8 @@ def test_a_timeline_has_single_calls(profiler: be.Profiler) -> None:
     ("wrong", "error", "message"),
     [
         (lambda: be.profile("a", "b"), TypeError, "one name or function"),  # type: ignore
-        (lambda: be.profile("a", bytes=1.5), TypeError, "float"),  # type: ignore
-        (lambda: be.profile("a", bytes=-1), OverflowError, "negative"),
+        (lambda: be.profile("a", bytes=1.5), be.InvalidError, "bytes: 1.5; give"),  # type: ignore
+        (lambda: be.profile("a", bytes=-1), be.InvalidError, "bytes: -1; give"),
         (lambda: be.profile("a", path=object()), TypeError, "path: an attribute is"),  # type: ignore
         (lambda: be.profile(3), TypeError, "not int"),  # type: ignore
         (lambda: be.profile().__enter__(), TypeError, "no name"),

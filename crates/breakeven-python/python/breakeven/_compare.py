@@ -10,6 +10,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
 
 from . import _breakeven
+from ._check import number
 from ._errors import CompareError, FileError, InconclusiveWarning
 from ._profile import Page, PathLike, Profile, ProfileLike, entry, frame, profiles_of
 
@@ -105,8 +106,9 @@ class Comparison(Page):
     __slots__ = ("_raw", "_notes", "_on_both", "_gate", "_made")
 
     def __init__(self, baseline: Side, current: Side, threshold: float, **options: Any) -> None:
+        threshold = number("threshold", threshold, "give a number, as 0.05 for 5 %")
         before, after = profiles_of(baseline), profiles_of(current)
-        earlier = options["history"] = profiles_of(list(options.get("history", ())))
+        earlier = options["history"] = profiles_of(options.get("history", ()))
         #: Compares the same profiles in the same way.
         self._made = functools.partial(Comparison, before, after, threshold, **options)
         files, others = _files(before), _files(after)
@@ -243,7 +245,7 @@ def compare(
     threshold: float = 0.05,
     metric: str = "time",
     alpha: float = 0.05,
-    history: Sequence[ProfileLike] = (),
+    history: Side = (),
     relative: bool = False,
     plain_threshold: bool = False,
     budget: Optional[PathLike] = None,
@@ -251,7 +253,8 @@ def compare(
     """Compares two sides: one profile or a list of runs per side.
 
     A side is a path, the parsed JSON of a profile, a :class:`Profile`, or a list of those.
-    Verdicts need four runs per side, or ``history`` (earlier profiles, oldest first).
+    Verdicts need four runs per side, five or more are better, or ``history`` (earlier profiles,
+    oldest first).
 
     ``threshold`` is the smallest change that counts, a fraction. ``metric`` is the judged metric:
     time (the median), mean, p95, p99, total, memory, energy, calls, throughput, or the name of a
@@ -261,7 +264,7 @@ def compare(
     limits.
 
     Raises :class:`CompareError` if the sides have nothing in common, :class:`FileError` and
-    :class:`ProfileError` for files that cannot be read, ``ValueError`` for an option.
+    :class:`ProfileError` for files that cannot be read, :class:`InvalidError` for an option.
     """
     return Comparison(**locals())
 

@@ -214,6 +214,6 @@ def profile_of(data: ProfileLike) -> Profile:
 
 def profiles_of(data: Union[ProfileLike, Sequence[ProfileLike]]) -> list[Profile]:
     """The profiles of one side: one, or a list of runs."""
-    if isinstance(data, (list, tuple)):
-        return [profile_of(each) for each in data]
-    return [profile_of(data)]  # type: ignore[arg-type]
+    if isinstance(data, (str, Mapping)) or not hasattr(data, "__iter__"):
+        return [profile_of(data)]  # type: ignore[arg-type]
+    return [profile_of(each) for each in data]

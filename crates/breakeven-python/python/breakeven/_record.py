@@ -8,6 +8,7 @@ from typing import Any, Callable, Optional, TypeVar
 
 from . import _breakeven
 from ._breakeven import Scope, profile
+from ._check import invalid
 from ._profile import Profile
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -78,6 +79,8 @@ class Profiler:
     @enabled.setter
     def enabled(self, enabled: bool) -> None:
         global _on
+        if not isinstance(enabled, bool):
+            raise invalid("enabled", enabled, "give True or False")
         _breakeven.record(enabled)
         _on = _breakeven.is_recording()
 
@@ -85,7 +88,7 @@ class Profiler:
         """The recording so far, of all threads, as one run. Open calls are not in it."""
         return Profile._of(_breakeven.snapshot(), "this process")
 
-    export_json = staticmethod(_breakeven.export_recording)
+    export_json = staticmethod(_breakeven.export_json)
     reset = staticmethod(_breakeven.reset)
     timeline = staticmethod(_breakeven.timeline)
     losses = staticmethod(_breakeven.losses)

@@ -23,6 +23,7 @@ import numpy
 from . import _breakeven
 from ._breakeven import ExecutionResult
 from ._breakeven import devices as devices
+from ._check import shown
 from ._errors import InvalidError
 
 if TYPE_CHECKING:
@@ -122,7 +123,14 @@ def _pickles(function: Callable[P, _breakeven.Operator]) -> Callable[P, Operator
 
     @functools.wraps(function)
     def made(*args: P.args, **kwargs: P.kwargs) -> Operator:
-        return Operator(function(*args, **kwargs), functools.partial(made, **kwargs), args)
+        try:
+            raw = function(*args, **kwargs)
+        except (OverflowError, ValueError) as error:
+            if isinstance(error, InvalidError):
+                raise
+            given = ", ".join([*map(shown, args), *(f"{k}={shown(v)}" for k, v in kwargs.items())])
+            raise InvalidError(f"{function.__name__}({given}): {error}") from error
+        return Operator(raw, functools.partial(made, **kwargs), args)
 
     made.__module__ = __name__
     return made

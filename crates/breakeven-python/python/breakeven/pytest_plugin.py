@@ -1,8 +1,8 @@
 """The pytest plugin: ``pytest --breakeven`` records the duration of each test, and
 ``--breakeven-baseline`` compares it. The options are in ``breakeven_pytest``.
 
-One session is one run; a verdict needs five on each side. ``--breakeven-runs 5`` repeats the
-session in separate processes.
+One session is one run; a verdict needs four per side, five or more are better.
+``--breakeven-runs 5`` repeats the session in separate processes.
 """
 
 from __future__ import annotations
@@ -107,6 +107,8 @@ class Session:
                 "--breakeven-accept makes it"
             )
         self._times: dict[str, list[float]] = {}
+        #: Tests that pytest-benchmark measures: it chooses its own number of repetitions.
+        self._benchmarks = 0
         #: Times of tests that have not passed yet.
         self._pending: dict[str, list[float]] = {}
         #: The text at the end.
@@ -132,7 +134,7 @@ class Session:
         if outcome.excinfo is not None:
             return
         fixtures = getattr(item, "fixturenames", ())
-        # pytest-benchmark chooses its own number of repetitions.
+        self._benchmarks += "benchmark" in fixtures
         if not self._pending and not {"benchmark", "measure"} & set(fixtures):
             self._pending[item.nodeid] = [float(taken)]
         for name, samples in self._pending.items():
@@ -225,8 +227,15 @@ class Session:
             if session.exitstatus == 1:
                 self._said.append("not judged: tests failed")
             return
+        if self._benchmarks:
+            self._said.append(
+                f"{self._benchmarks} test(s) use pytest-benchmark's `benchmark`: compare its "
+                "--benchmark-json files with `breakeven compare`"
+            )
         if not self._times:
-            self._said.append("nothing was measured")
+            self._said.append("nothing was measured: no other test passed")
+            # A gate without a measurement does not pass.
+            session.exitstatus = 1 if self.baseline else 0
             return
         try:
             self._judge()
@@ -245,14 +254,20 @@ class Session:
         if self._judged is not None:
             comparison, verdict = self._judged
             undecided = verdict.outcome == "inconclusive"
+            short = any(
+                min(each.baseline_runs, each.current_runs) < 4 for each in comparison.inconclusive()
+            )
             if undecided:
                 # The table shows each of them.
                 comparison._gate = (verdict.outcome, verdict.exit_code, [], [])
             writer.write(comparison._page().text(writer._tw.fullwidth, writer._tw.hasmarkup))
             if undecided:
+                runs = (
+                    "; a verdict needs four runs per side, five or more are better: "
+                    "--breakeven-runs 5, for the baseline too"
+                )
                 writer.write_line(
-                    "INCONCLUSIVE: this is not \"no regression\"; a verdict needs 5 runs on "
-                    "each side: --breakeven-runs 5, for the baseline too",
+                    f"INCONCLUSIVE: this is not \"no regression\"{runs if short else ''}",
                     yellow=True,
                 )
         for line in self._said:

@@ -15,7 +15,7 @@ use pyo3::exceptions::{
 };
 use pyo3::prelude::*;
 
-use super::output::{Output, single, split};
+use super::output::{By, Output, single, split};
 use super::source::Source;
 use super::workers;
 use super::{Options, UserFunction};
@@ -57,8 +57,8 @@ impl PyGpu {
                 let part = self.source.part(py, range.clone())?;
                 let outputs = self.function.call(py, part)?;
                 match options.batched || options.processes {
-                    true => split(outputs, range, &self.source, options.check > 0.0),
-                    false => single(outputs),
+                    true => split(outputs, By::Gpu, range, &self.source, options.check > 0.0),
+                    false => single(outputs, tasks.len()),
                 }
             });
             all.extend(outputs.map_err(|error| self.note(error))?);

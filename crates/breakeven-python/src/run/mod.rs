@@ -11,6 +11,7 @@ mod ways;
 mod workers;
 
 use std::collections::HashMap;
+use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -18,11 +19,12 @@ use std::time::{Duration, SystemTime};
 
 use breakeven::execute::{
     CpuExecutor, CrossCheck, ExecutionResult, FallbackPolicy, GpuExecutor, StrategyManager,
-    Unchecked, Verify,
+    Unchecked, Verify, end_quarantine,
 };
 use breakeven::hardware::Fact;
 use breakeven::plan::{ExecutionStrategy, GpuSpec, ProfilingHeuristics};
 use breakeven::{Costs, WorkloadProfile};
+use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::intern;
 use pyo3::prelude::*;
 
@@ -33,7 +35,7 @@ pub(crate) use device::device_error;
 use gate::Gate;
 pub(crate) use job::Job;
 use job::Shared;
-use output::{Output, Raised};
+use output::{By, Output, Raised};
 pub(crate) use result::PyExecutionResult;
 use result::{Ended, How, Outcome};
 use source::Source;
@@ -195,7 +197,10 @@ pub(crate) fn start(
     let tasks = source.len;
     let run = Run {
         function: called(cpu, here),
-        costs: (keeps || has_gpu).then(|| costs(options.costs.as_deref(), keeps)),
+        costs: match keeps || has_gpu {
+            true => Some(costs(py, options.costs.as_deref(), keeps)?),
+            false => None,
+        },
         source,
         gpu,
         strategy,
@@ -278,17 +283,23 @@ impl Workers {
     }
 }
 
-/// Deletes the measurements of an operation in that file, or of all.
+/// Deletes the measurements of an operation in that file, or of all, and ends its quarantine.
 #[pyfunction]
 #[pyo3(signature = (operation, path))]
-pub(crate) fn forget(operation: Option<&str>, path: Option<PathBuf>) {
+pub(crate) fn forget(
+    py: Python<'_>,
+    operation: Option<&str>,
+    path: Option<PathBuf>,
+) -> PyResult<()> {
     ways::forget(operation);
-    let costs = costs(path.as_deref(), true);
+    end_quarantine(operation);
+    let costs = costs(py, path.as_deref(), true)?;
     let now = SystemTime::now();
     match operation {
         Some(operation) => costs.forget(operation, now),
         None => (costs.operations().iter()).for_each(|operation| costs.forget(operation, now)),
     }
+    Ok(())
 }
 
 /// Ends a batch that a panic keeps from ending, so that nobody waits for ever.
@@ -452,7 +463,13 @@ impl Run {
                 py.check_signals()?;
                 let part = self.source.part(py, range.clone())?;
                 let outputs = self.function.call(py, part)?;
-                output::split(outputs, range, &self.source, self.options.check > 0.0)
+                output::split(
+                    outputs,
+                    By::Cpu,
+                    range,
+                    &self.source,
+                    self.options.check > 0.0,
+                )
             })
         };
         self.workers
@@ -480,18 +497,24 @@ fn interpreter_has_lock(py: Python<'_>) -> bool {
     asked.and_then(|asked| asked.extract()).unwrap_or(true)
 }
 
-/// The cost model in that file, or of this machine; one in memory if none is kept.
-fn costs(path: Option<&Path>, keeps: bool) -> Arc<Costs> {
+/// The cost model in that file, or of this machine; one in memory if none is kept. Warns once about
+/// a file that cannot be used.
+fn costs(py: Python<'_>, path: Option<&Path>, keeps: bool) -> PyResult<Arc<Costs>> {
     type Open = HashMap<(Option<PathBuf>, bool), Arc<Costs>>;
     static OPEN: LazyLock<Mutex<Open>> = LazyLock::new(Mutex::default);
-    let mut open = locked(&OPEN);
     let key = (path.map(Path::to_owned), keeps);
-    let opened = open.entry(key).or_insert_with(|| {
-        Arc::new(match path {
-            _ if !keeps => Costs::new(),
-            Some(path) => Costs::load(path).0,
-            None => Costs::open_default().0,
-        })
-    });
-    Arc::clone(opened)
+    if let Some(opened) = locked(&OPEN).get(&key) {
+        return Ok(Arc::clone(opened));
+    }
+    let (opened, warning) = match path {
+        _ if !keeps => (Costs::new(), None),
+        Some(path) => Costs::load(path),
+        None => Costs::open_default(),
+    };
+    let opened = Arc::clone(locked(&OPEN).entry(key).or_insert(Arc::new(opened)));
+    if let Some(warning) = warning {
+        let message = CString::new(warning.to_string())?;
+        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &message, 3)?;
+    }
+    Ok(opened)
 }
