@@ -162,7 +162,9 @@ def test_a_coroutine_is_no_result():
         return part
 
     with pytest.warns(be.FallbackWarning, match="gpu returned a coroutine"):
-        be.run([1], lambda task: task, lambda part: gpu(part), strategy="gpu-only", device="coroutine")
+        be.run(
+            [1], lambda task: task, lambda part: gpu(part), strategy="gpu-only", device="coroutine"
+        )
 
 
 def test_functions_that_differ_have_names_that_differ():
@@ -337,7 +339,7 @@ def test_a_table_and_an_array_are_not_joined(of_numpy):
         def series(rows):
             return kind(np.asarray(rows).ravel())
 
-        with pytest.raises(be.InvalidError, match="numpy of int64, pandas|pandas.*, numpy of int64"):
+        with pytest.raises(be.InvalidError, match="numpy of int64, pandas"):
             be.run(
                 tasks, series, lambda rows: np.asarray(rows).ravel(), batched=True,
                 strategy="hybrid:50/50", operation="mixes", device="mixes",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Optional, Sequence, Union, overload
 
 from . import _breakeven
 from ._check import count
-from ._profile import Page, PathLike, ProfileLike, entry, frame, profile_of, profiles_of
+from ._profile import Page, PathLike, ProfileLike, Side, entry, frame, profile_of, profiles_of
 
 if TYPE_CHECKING:
     import pandas
@@ -55,19 +55,14 @@ class ProfilerOptimizer(Page, Sequence[OptimizationSuggestion]):
     __slots__ = ("_raw", "_suggestions", "_top")
 
     def __init__(
-        self,
-        data: ProfileLike,
-        *,
-        evidence: Union[ProfileLike, Sequence[ProfileLike]] = (),
-        top: Optional[int] = None,
+        self, data: ProfileLike, *, evidence: Side = (), top: Optional[int] = None
     ) -> None:
         """``data`` is a profile, the parsed JSON of one, or a path; see :func:`advise`."""
-        shown = None if top is None else count("top", top)
         others = [each._raw for each in profiles_of(evidence)]
         self._raw = _breakeven.advise(profile_of(data)._raw, others)
         suggestions = self.to_dict()["suggestions"]
         self._suggestions = [entry(OptimizationSuggestion, each) for each in suggestions]
-        self._top = len(self._suggestions) if shown is None else shown
+        self._top = len(self._suggestions) if top is None else count("top", top)
 
     @overload
     def __getitem__(self, place: int) -> OptimizationSuggestion: ...
@@ -130,10 +125,7 @@ class ProfilerOptimizer(Page, Sequence[OptimizationSuggestion]):
 
 
 def advise(
-    profile: ProfileLike,
-    *,
-    evidence: Union[ProfileLike, Sequence[ProfileLike]] = (),
-    top: Optional[int] = None,
+    profile: ProfileLike, *, evidence: Side = (), top: Optional[int] = None
 ) -> ProfilerOptimizer:
     """What to change first in a profile, why, and the estimated gain.
 

@@ -7,17 +7,15 @@ import functools
 import json
 import os
 import warnings
-from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Optional
 
 from . import _breakeven
 from ._check import number
 from ._errors import CompareError, FileError, InconclusiveWarning
-from ._profile import Page, PathLike, Profile, ProfileLike, entry, frame, profiles_of
+from ._profile import Page, PathLike, Profile, Side, entry, frame, profiles_of
 
 if TYPE_CHECKING:
     import pandas
-
-Side = Union[ProfileLike, Sequence[ProfileLike]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,11 +153,7 @@ class Comparison(Page):
         return self._of("INCONCLUSIVE", top_n)
 
     def gate(
-        self,
-        *,
-        strict: bool = False,
-        allow_missing: bool = False,
-        require_decided: bool = False,
+        self, *, strict: bool = False, allow_missing: bool = False, require_decided: bool = False
     ) -> Verdict:
         """The overall verdict, as of ``breakeven compare --gate``: it fails if something became
         worse, and does not pass if nothing could be judged.
@@ -250,11 +244,9 @@ def compare(
     plain_threshold: bool = False,
     budget: Optional[PathLike] = None,
 ) -> Comparison:
-    """Compares two sides: one profile or a list of runs per side.
+    """Compares two sides: a path, the parsed JSON of a profile, a :class:`Profile`, or a list each.
 
-    A side is a path, the parsed JSON of a profile, a :class:`Profile`, or a list of those.
-    Verdicts need four runs per side, five or more are better, or ``history`` (earlier profiles,
-    oldest first).
+    Verdicts need four runs per side (five or more are better), or ``history``: earlier profiles.
 
     ``threshold`` is the smallest change that counts, a fraction. ``metric`` is the judged metric:
     time (the median), mean, p95, p99, total, memory, energy, calls, throughput, or the name of a
@@ -282,13 +274,8 @@ def compare_profiling_runs(
     and an :class:`InconclusiveWarning` says so. ``plain_threshold=True`` judges by the threshold
     alone, whatever the noise.
     """
-    comparison = Comparison(
-        baseline_path,
-        current_path,
-        significance_threshold,
-        percent=True,
-        plain_threshold=plain_threshold,
-    )
+    options = {"percent": True, "plain_threshold": plain_threshold}
+    comparison = Comparison(baseline_path, current_path, significance_threshold, **options)
     summary = comparison.summary
     if summary.inconclusive_count:
         warnings.warn(

@@ -8,7 +8,7 @@ from typing import Any, Callable, Optional, TypeVar
 
 from . import _breakeven
 from ._breakeven import Scope, profile
-from ._check import invalid
+from ._check import invalid, shown
 from ._profile import Profile
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -23,10 +23,7 @@ def decorate(scope: Scope, function: Function) -> Function:
     if isinstance(function, (staticmethod, classmethod)):
         return type(function)(decorate(scope, function.__func__))
     if not callable(function) or inspect.isclass(function):
-        kind = f"the class {function.__name__}" if inspect.isclass(function) else (
-            type(function).__name__
-        )
-        raise TypeError(f"breakeven.profile takes a name or a function, not {kind}")
+        raise TypeError(f"breakeven.profile takes a name or a function, not {shown(function)}")
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
     named = scope.named(name.replace("<locals>.", ""))
     wrapper: Any

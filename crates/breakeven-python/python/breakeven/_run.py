@@ -21,18 +21,8 @@ import traceback
 import types
 import warnings
 from concurrent.futures import BrokenExecutor
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Callable,
-    Iterator,
-    Literal,
-    Optional,
-    TypedDict,
-    TypeVar,
-    Union,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Literal, Optional, TypedDict, TypeVar
+from typing import Union, overload
 
 from . import _breakeven
 from ._breakeven import ExecutionResult
@@ -56,12 +46,10 @@ Costs = Union[str, "os.PathLike[str]", None, Literal[False]]
 
 
 class Workload(TypedDict, total=False):
-    """A description of the tasks, for the rule that decides before anything is measured.
-
-    ``complexity`` is the amount of computation per byte, on a scale on which 100 is usual,
-    ``memory_per_task`` the bytes of a task on the GPU (by default those of arrays among the
-    tasks), ``parallelization`` the fraction of the work that can run in parallel, 0 to 1.
-    """
+    """A description of the tasks, for the rule that decides before anything is measured:
+    ``complexity``, the computation per byte on a scale on which 100 is usual; ``memory_per_task``,
+    bytes on the GPU, by default those of arrays among the tasks; ``parallelization``, the fraction
+    of the work that can run in parallel, 0 to 1."""
 
     complexity: float
     memory_per_task: int
@@ -244,8 +232,8 @@ async def run_async(
 def forget(operation: Optional[str] = None, *, costs: Costs = None) -> None:
     """Deletes the measurements of an operation, or of all: in this process and in ``costs``. A
     GPU that failed is tried again."""
-    text("operation", operation)
-    _breakeven.forget(operation, costs_file(costs))
+    name = None if operation is None else text("operation", operation)
+    _breakeven.forget(name, costs_file(costs))
 
 
 _DEFAULTS: dict[str, Any] = dict(run.__kwdefaults__ or {})
@@ -261,55 +249,46 @@ def _known(options: dict[str, Any], function: str) -> dict[str, Any]:
 
 def _form(given: dict[str, Any]) -> dict[str, Any]:
     """The options in the engine's form."""
-    workers, batched, sizes = given["workers"], bool(given["batched"]), {}
-    for name in ("strategy", "device"):
-        text(name, given[name])
-    if given["strategy"] is None:
-        raise invalid("strategy", None, "give a text")
-    each = bool(given["return_exceptions"])
+    workers, batched, each = given["workers"], given["batched"], bool(given["return_exceptions"])
+    form = {**dict.fromkeys(Workload.__annotations__), **{name: given[name] for name in _DEFAULTS}}
+    text("strategy", given["strategy"])
     if each and batched:
         raise InvalidError("return_exceptions needs a function of single tasks: batched=False")
     if workers is not None and not (isinstance(workers, str) and workers in _WORKERS):
         remedy = "give 1 to 65 536, 'threads' or 'processes'"
-        workers = count("workers", workers, 1, 1 << 16, remedy)
+        workers = count("workers", workers, 1, remedy, 1 << 16)
+
+    def optional(name: str, check: Callable[..., Any], *limits: Any) -> None:
+        if given[name] is not None:
+            form[name] = check(name, given[name], *limits)
+
+    optional("device", text)
+    optional("deadline", number, "give seconds, 0 or more")
+    optional("timeout", number, "give seconds, more than 0", 1e-9)
     for name in ("batch_size", "min_batch"):
-        size = given[name]
-        sizes[name] = None if size is None else count(name, size, 1)
-        if size is not None and not batched:
+        optional(name, count, 1)
+        if form[name] is not None and not batched:
             raise InvalidError(f"{name} is for a function of several items: batched=True")
-    if (sizes["min_batch"] or 0) > (sizes["batch_size"] or sys.maxsize):
-        raise invalid("min_batch", given["min_batch"], f"give at most {sizes['batch_size']}, the "
-                      "batch_size")
-    part = given["fallback"]
-    part = {"allow": 1.0, "deny": 0.0}.get(part, part) if isinstance(part, str) else part
-    remedy = "give 'allow', 'deny' or a fraction, 0 to 1"
-    fallback = number("fallback", part, remedy, most=1)
-    if given["deadline"] is not None:
-        number("deadline", given["deadline"], "give seconds, 0 or more")
-    if given["timeout"] is not None:
-        number("timeout", given["timeout"], "give seconds, more than 0", sys.float_info.min)
-    workload = {} if given["workload"] is None else given["workload"]
+    if (form["min_batch"] or 0) > (form["batch_size"] or sys.maxsize):
+        raise invalid("min_batch", given["min_batch"], "give at most the batch_size")
+    workload = given["workload"] or {}
     if not isinstance(workload, dict):
         raise invalid("workload", workload, "give a breakeven.Workload, a dictionary")
-    for name in workload:
+    for name, value in workload.items():
         if name not in Workload.__annotations__:
-            known = ", ".join(Workload.__annotations__)
-            raise invalid("workload", name, f"that is not known; give {known}")
-    known = {
-        name: number(f"workload: {name}", value, "give a number, 0 or more")
-        for name, value in workload.items()
-        if name != "memory_per_task"
-    }
-    memory = workload.get("memory_per_task")
+            raise invalid("workload", name, f"give {', '.join(Workload.__annotations__)}")
+        check = count if name == "memory_per_task" else number
+        form[name] = check(f"workload: {name}", value)
     try:
-        relative, absolute = (number("", each, "") for each in given["tolerance"])
+        relative, absolute = (number("", part) for part in given["tolerance"])
     except (TypeError, ValueError):
         remedy = "give two numbers, (relative, absolute), 0 or more each"
         raise invalid("tolerance", given["tolerance"], remedy) from None
+    part = given["fallback"]
+    part = {"allow": 1.0, "deny": 0.0}.get(part, part) if isinstance(part, str) else part
     processes = workers == "processes"
     return {
-        **{name: given[name] for name in _DEFAULTS},
-        **sizes,
+        **form,
         "pools": processes,
         "processes": processes and not batched,
         "each": each and not processes,
@@ -317,11 +296,8 @@ def _form(given: dict[str, Any]) -> dict[str, Any]:
         "fixed": workers is not None,
         "here": True,
         "shown": bool(given["progress"]),
-        "complexity": known.get("complexity"),
-        "memory_per_task": None if memory is None else count("workload: memory_per_task", memory),
-        "parallelization": known.get("parallelization"),
-        "fallback": fallback,
-        "check": number("check", given["check"], "give a fraction, 0 to 1", most=1),
+        "fallback": number("fallback", part, "give 'allow', 'deny' or a fraction, 0 to 1", 0, 1),
+        "check": number("check", given["check"], "give a fraction, 0 to 1", 0, 1),
         "tolerance": (relative, absolute),
         "costs": costs_file(given["costs"]),
         "keeps_costs": given["costs"] is not False,
@@ -337,7 +313,8 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
     _check_function("cpu", cpu, given)
     if gpu is not None:
         _check_function("gpu", gpu, given)
-    text("operation", operation)
+    if operation is not None:
+        text("operation", operation)
     if given["batched"] not in (True, False):
         raise invalid("batched", given["batched"], "give True or False")
     # Most batches have no options, and are quick.
@@ -359,14 +336,11 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_function(name: str, function: Any, given: dict[str, Any]) -> None:
-    """Refuses what cannot be called, or returns an object that does the work later, which only
-    datasets take."""
-    if not callable(function):
-        swapped = "; are tasks and cpu swapped?" if callable(given.get("tasks")) else ""
-        raise invalid(name, function, f"give a function{swapped}")
+    """Refuses what cannot be called, or does the work later, which only datasets take."""
     code = _code(_inner(function)) if "tasks" in given else None
-    if code is not None and code.co_flags & _LATER:
-        raise invalid(name, function, "give a plain function: no coroutine, no generator")
+    if not callable(function) or code is not None and code.co_flags & _LATER:
+        swapped = "; are tasks and cpu swapped?" if callable(given.get("tasks")) else ""
+        raise invalid(name, function, f"give a function, no coroutine or generator{swapped}")
 
 
 def _inner(function: Any) -> Any:
@@ -376,9 +350,8 @@ def _inner(function: Any) -> Any:
 
 
 def _code(function: Any) -> Optional[types.CodeType]:
-    code = getattr(function, "__code__", None) or getattr(
-        getattr(type(function), "__call__", None), "__code__", None
-    )
+    code = getattr(function, "__code__", None)
+    code = code or getattr(getattr(type(function), "__call__", None), "__code__", None)
     return code if isinstance(code, types.CodeType) else None
 
 
@@ -388,8 +361,8 @@ _LATER = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATO
 
 def _name(function: Callable[..., Any]) -> str:
     """The name of a function: its module and name, and a hash of its code."""
-    function = _inner(function)
-    function = getattr(function, "__wrapped__", function)
+    inner = _inner(function)
+    function = getattr(inner, "__wrapped__", inner)
     of = function if hasattr(function, "__qualname__") else type(function)
     module = getattr(of, "__module__", None)
     name = of.__qualname__
@@ -568,13 +541,12 @@ def _ended(result: ExecutionResult[T]) -> ExecutionResult[T]:
     """Warns about tasks that the CPU did instead of the GPU."""
     if result.fallback_occurred:
         known = result.to_dict()
-        fallen, tasks = known["fallback"]["tasks"], known["tasks"]
-        why = known["errors"][0]
-        frames = next((traceback.extract_tb(error.__traceback__) for error in result.errors), [])
-        where = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
+        fallen, why = known["fallback"]["tasks"], known["errors"][0]
+        traces = (traceback.extract_tb(error.__traceback__)[-1:] for error in result.errors)
+        place = "".join(f" ({os.path.basename(p.filename)}:{p.lineno})" for p in next(traces, ()))
         warnings.warn(
-            f"{result.operation}: the CPU did {fallen} of {tasks} tasks instead of the GPU: "
-            f"{why['kind']}: {why['message']}{where}",
+            f"{result.operation}: the CPU did {fallen} of {result.tasks} tasks instead of the GPU: "
+            f"{why['kind']}: {why['message']}{place}",
             FallbackWarning,
             stacklevel=3,
         )
@@ -604,11 +576,8 @@ copyreg.pickle(ExecutionResult, _reduced)
 @contextlib.contextmanager
 def _shown(progress: Progress, operation: str, tasks: int) -> Iterator[Callable[[int], Any]]:
     """Shows the progress of a batch."""
-    if callable(progress):
-        yield lambda done: progress(done, tasks)
-        return
-    if not progress:
-        yield lambda done: None
+    if callable(progress) or not progress:
+        yield lambda done: progress(done, tasks) if callable(progress) else None
         return
     try:
         from tqdm.auto import tqdm
@@ -651,10 +620,8 @@ def _processes(cpu: Callable[[Any], Any], asked: dict[str, Any]) -> Callable[[An
         try:
             return pool.submit(_in_process, path, tasks, each).result()
         except BrokenExecutor as error:
-            raise type(error)(
-                "a process ended early; if none starts, put the call of breakeven under "
-                "`if __name__ == '__main__':`"
-            ) from error
+            main = "put the call under `if __name__ == '__main__':`"
+            raise type(error)(f"a process has died; if none could start, {main}") from error
 
     return call
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import Any, Callable, Iterable, Optional, TypeVar
 
 from . import _breakeven
@@ -84,11 +83,10 @@ def sweep(
         Exception: What a function raised, if nothing could be measured.
     """
     if sizes is not None:
-        if isinstance(sizes, str) or not hasattr(sizes, "__iter__"):
-            raise invalid("sizes", sizes, "give a list of whole numbers")
-        sizes = [count("sizes", size, 1) for size in sizes]
+        given, each = sizes, getattr(sizes, "__iter__", tuple)
+        sizes = [count("sizes", size, 1) for size in each()]
         if not sizes:
-            raise invalid("sizes", sizes, "give at least one")
-    time_limit = number("time_limit", time_limit, "give seconds, more than 0", sys.float_info.min)
+            raise invalid("sizes", given, "give a list of whole numbers")
+    time_limit = number("time_limit", time_limit, "give seconds, more than 0", 1e-9)
     name = name or str(getattr(cpu, "__qualname__", type(cpu).__qualname__))
     return Swept(_breakeven.sweep(name, sizes, time_limit, make, cpu, gpu))

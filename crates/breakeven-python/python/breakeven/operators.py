@@ -80,16 +80,9 @@ class Operator:
         arrays = [self._array(at, given) for at, given in enumerate(inputs)]
         return self._raw.run(arrays, operation, strategy, device)
 
-    def __call__(
-        self,
-        *inputs: ArrayLike,
-        strategy: str = "auto",
-        device: Optional[str] = None,
-        operation: Optional[str] = None,
-    ) -> Any:
-        """Only the output of :meth:`run`."""
-        result = self.run(*inputs, strategy=strategy, device=device, operation=operation)
-        return result.outputs
+    def __call__(self, *inputs: ArrayLike, **options: str) -> Any:
+        """Only the output of :meth:`run`, with its options."""
+        return self.run(*inputs, **options).outputs
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._made
@@ -126,8 +119,6 @@ def _pickles(function: Callable[P, _breakeven.Operator]) -> Callable[P, Operator
         try:
             raw = function(*args, **kwargs)
         except (OverflowError, ValueError) as error:
-            if isinstance(error, InvalidError):
-                raise
             given = ", ".join([*map(shown, args), *(f"{k}={shown(v)}" for k, v in kwargs.items())])
             raise InvalidError(f"{function.__name__}({given}): {error}") from error
         return Operator(raw, functools.partial(made, **kwargs), args)

@@ -143,10 +143,7 @@ impl Scope {
             left -= usize::from(value.is_some());
             Ok(value.filter(|value| !value.is_none()))
         };
-        let mut count = |name: &Bound<'py, PyString>| {
-            let value = take(name)?;
-            value.map(|value| count(name, &value)).transpose()
-        };
+        let mut count = |name| take(name)?.map(|value| count(name, &value)).transpose();
         self.fields.bytes = count(intern!(py, "bytes"))?;
         self.fields.items = count(intern!(py, "items"))?;
         self.fields.flops = count(intern!(py, "flops"))?;

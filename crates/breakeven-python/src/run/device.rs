@@ -15,7 +15,7 @@ use pyo3::exceptions::{
 };
 use pyo3::prelude::*;
 
-use super::output::{By, Output, single, split};
+use super::output::{Output, single, split};
 use super::source::Source;
 use super::workers;
 use super::{Options, UserFunction};
@@ -38,11 +38,6 @@ pub(super) struct PyGpu {
 }
 
 impl PyGpu {
-    /// The exceptions so far.
-    pub(super) fn take_raised(&self) -> Vec<PyErr> {
-        std::mem::take(&mut locked(&self.raised))
-    }
-
     /// Does these tasks, on the calling thread.
     fn call(&self, tasks: &[usize]) -> Called {
         let options = &*self.options;
@@ -57,7 +52,7 @@ impl PyGpu {
                 let part = self.source.part(py, range.clone())?;
                 let outputs = self.function.call(py, part)?;
                 match options.batched || options.processes {
-                    true => split(outputs, By::Gpu, range, &self.source, options.check > 0.0),
+                    true => split(outputs, "gpu", range, &self.source, options.check > 0.0),
                     false => single(outputs, tasks.len()),
                 }
             });

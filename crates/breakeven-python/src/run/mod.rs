@@ -11,7 +11,6 @@ mod ways;
 mod workers;
 
 use std::collections::HashMap;
-use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -24,7 +23,6 @@ use breakeven::execute::{
 use breakeven::hardware::Fact;
 use breakeven::plan::{ExecutionStrategy, GpuSpec, ProfilingHeuristics};
 use breakeven::{Costs, WorkloadProfile};
-use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::intern;
 use pyo3::prelude::*;
 
@@ -35,7 +33,7 @@ pub(crate) use device::device_error;
 use gate::Gate;
 pub(crate) use job::Job;
 use job::Shared;
-use output::{By, Output, Raised};
+use output::{Output, Raised};
 pub(crate) use result::PyExecutionResult;
 use result::{Ended, How, Outcome};
 use source::Source;
@@ -194,13 +192,11 @@ pub(crate) fn start(
         })
     });
     let keeps = options.keeps_costs && (has_gpu || options.costs.is_some());
+    let kept = (keeps || has_gpu).then(|| costs(options.costs.as_deref(), keeps));
     let tasks = source.len;
     let run = Run {
         function: called(cpu, here),
-        costs: match keeps || has_gpu {
-            true => Some(costs(py, options.costs.as_deref(), keeps)?),
-            false => None,
-        },
+        costs: kept.transpose()?,
         source,
         gpu,
         strategy,
@@ -286,14 +282,10 @@ impl Workers {
 /// Deletes the measurements of an operation in that file, or of all, and ends its quarantine.
 #[pyfunction]
 #[pyo3(signature = (operation, path))]
-pub(crate) fn forget(
-    py: Python<'_>,
-    operation: Option<&str>,
-    path: Option<PathBuf>,
-) -> PyResult<()> {
+pub(crate) fn forget(operation: Option<&str>, path: Option<PathBuf>) -> PyResult<()> {
     ways::forget(operation);
     end_quarantine(operation);
-    let costs = costs(py, path.as_deref(), true)?;
+    let costs = costs(path.as_deref(), true)?;
     let now = SystemTime::now();
     match operation {
         Some(operation) => costs.forget(operation, now),
@@ -326,7 +318,7 @@ impl Run {
         {
             self.in_items(result);
         }
-        let raised = self.gpu.as_ref().map(|gpu| gpu.take_raised());
+        let raised = (self.gpu.as_ref()).map(|gpu| std::mem::take(&mut *locked(&gpu.raised)));
         self.shared.end(Some(Ended {
             outcome,
             raised: raised.unwrap_or_default(),
@@ -463,13 +455,8 @@ impl Run {
                 py.check_signals()?;
                 let part = self.source.part(py, range.clone())?;
                 let outputs = self.function.call(py, part)?;
-                output::split(
-                    outputs,
-                    By::Cpu,
-                    range,
-                    &self.source,
-                    self.options.check > 0.0,
-                )
+                let apart = self.options.check > 0.0;
+                output::split(outputs, "cpu", range, &self.source, apart)
             })
         };
         self.workers
@@ -499,22 +486,28 @@ fn interpreter_has_lock(py: Python<'_>) -> bool {
 
 /// The cost model in that file, or of this machine; one in memory if none is kept. Warns once about
 /// a file that cannot be used.
-fn costs(py: Python<'_>, path: Option<&Path>, keeps: bool) -> PyResult<Arc<Costs>> {
+fn costs(path: Option<&Path>, keeps: bool) -> PyResult<Arc<Costs>> {
     type Open = HashMap<(Option<PathBuf>, bool), Arc<Costs>>;
     static OPEN: LazyLock<Mutex<Open>> = LazyLock::new(Mutex::default);
     let key = (path.map(Path::to_owned), keeps);
-    if let Some(opened) = locked(&OPEN).get(&key) {
-        return Ok(Arc::clone(opened));
-    }
-    let (opened, warning) = match path {
-        _ if !keeps => (Costs::new(), None),
-        Some(path) => Costs::load(path),
-        None => Costs::open_default(),
-    };
-    let opened = Arc::clone(locked(&OPEN).entry(key).or_insert(Arc::new(opened)));
+    let mut warning = None;
+    let opened = Arc::clone(locked(&OPEN).entry(key).or_insert_with(|| {
+        let opened = match path {
+            _ if !keeps => (Costs::new(), None),
+            Some(path) => Costs::load(path),
+            None => Costs::open_default(),
+        };
+        warning = opened.1;
+        Arc::new(opened.0)
+    }));
     if let Some(warning) = warning {
-        let message = CString::new(warning.to_string())?;
-        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &message, 3)?;
+        let warn = |py: Python<'_>| {
+            let warnings = py.import("warnings")?;
+            warnings
+                .call_method1("warn", (warning.to_string(),))
+                .map(drop)
+        };
+        Python::attach(warn)?;
     }
     Ok(opened)
 }

@@ -61,35 +61,22 @@ impl fmt::Display for Raised {
     }
 }
 
-/// A function that does several tasks per call.
-#[derive(Clone, Copy)]
-pub(super) enum By {
-    Cpu,
-    Gpu,
-}
-
-impl By {
-    /// The error of a function that did not return one output per task.
-    fn wrong(self, returned: &str, tasks: usize) -> PyErr {
-        let name = match self {
-            Self::Cpu => "cpu",
-            Self::Gpu => "gpu",
-        };
-        let message = format!(
-            "{name} returned {returned} for {tasks} tasks; it must return a list or an array with \
-             one output per task, in their order"
-        );
-        match self {
-            Self::Cpu => PyValueError::new_err(message),
-            Self::Gpu => DeviceError::new_err(("wrong_result", message)),
-        }
+/// The error of `by`, the argument `cpu` or `gpu`, that did not return one output per task.
+fn wrong(by: &str, returned: &str, tasks: usize) -> PyErr {
+    let message = format!(
+        "{by} returned {returned} for {tasks} tasks; it must return a list or an array with one \
+         output per task, in their order"
+    );
+    match by {
+        "cpu" => PyValueError::new_err(message),
+        _ => DeviceError::new_err(("wrong_result", message)),
     }
 }
 
 /// Splits the joint output of a function for several tasks: one value, or one per task (`apart`).
 pub(super) fn split(
     outputs: Bound<'_, PyAny>,
-    by: By,
+    by: &str,
     range: Range<usize>,
     source: &Source,
     apart: bool,
@@ -97,9 +84,9 @@ pub(super) fn split(
     let items = source.items(range.clone()).len();
     check_several(&outputs, by, items)?;
     let found = outputs.len();
-    let found = found.map_err(|_| by.wrong(&kind_of(&outputs), items))?;
+    let found = found.map_err(|_| wrong(by, &kind_of(&outputs), items))?;
     if found != items {
-        return Err(by.wrong(&format!("{found} outputs"), items));
+        return Err(wrong(by, &format!("{found} outputs"), items));
     }
     if apart {
         let part = |task: usize| {
@@ -118,27 +105,26 @@ pub(super) fn split(
 
 /// Refuses what is no ordered container: a single value, a mapping, a set, a text, or an unawaited
 /// coroutine.
-fn check_several(outputs: &Bound<'_, PyAny>, by: By, tasks: usize) -> PyResult<()> {
+fn check_several(outputs: &Bound<'_, PyAny>, by: &str, tasks: usize) -> PyResult<()> {
     let has = |name| outputs.hasattr(name);
-    let is_several = if has("shape")? {
-        outputs.getattr("shape")?.len().is_ok_and(|ndim| ndim > 0)
-    } else {
-        if has("cr_frame")? {
-            // Otherwise Python warns that it was never awaited.
-            outputs.call_method0("close")?;
-        }
-        let is_other = has("keys")? || has("isdisjoint")? || has("capitalize")?;
-        !is_other && (has("__len__")? || has("__iter__")?)
-    };
-    match is_several {
+    let has_shape = has("shape")?;
+    if has_shape && outputs.len().is_ok() {
+        return Ok(());
+    }
+    if has("cr_frame")? {
+        // Otherwise Python warns that it was never awaited.
+        outputs.call_method0("close")?;
+    }
+    let is_other = has_shape || has("keys")? || has("isdisjoint")? || has("capitalize")?;
+    match !is_other && (has("__len__")? || has("__iter__")?) {
         true => Ok(()),
-        false => Err(by.wrong(&kind_of(outputs), tasks)),
+        false => Err(wrong(by, &kind_of(outputs), tasks)),
     }
 }
 
 /// The outputs of several single tasks, one each, as a GPU's function returned them.
 pub(super) fn single(outputs: Bound<'_, PyAny>, tasks: usize) -> PyResult<Vec<Output>> {
-    check_several(&outputs, By::Gpu, tasks)?;
+    check_several(&outputs, "gpu", tasks)?;
     // Python's own numbers, like those of a list.
     let is_flat = outputs
         .getattr("ndim")
@@ -152,7 +138,7 @@ pub(super) fn single(outputs: Bound<'_, PyAny>, tasks: usize) -> PyResult<Vec<Ou
     let all = each.collect::<PyResult<Vec<_>>>()?;
     match all.len() == tasks {
         true => Ok(all),
-        false => Err(By::Gpu.wrong(&format!("{} outputs", all.len()), tasks)),
+        false => Err(wrong("gpu", &format!("{} outputs", all.len()), tasks)),
     }
 }
 

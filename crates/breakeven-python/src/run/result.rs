@@ -3,14 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use breakeven::DeviceErrorKind;
 use breakeven::execute::{ExecuteError, ExecutionResult, Stop};
 use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyType};
 
 use super::Options;
-use super::device::device_error;
 use super::output::{Output, Raised, join, task_error};
 use super::source::Source;
 use super::ways::Held;
@@ -50,7 +48,7 @@ pub(crate) struct PyExecutionResult {
     /// One per task, in order: a list, or the return value of a function of a complete batch.
     #[pyo3(get)]
     outputs: Py<PyAny>,
-    /// Exceptions of the GPU's function (the first sixteen), late calls and failed checks.
+    /// Exceptions of the GPU's function, the first sixteen, not late calls and failed checks.
     #[pyo3(get)]
     errors: Py<PyList>,
     how: How,
@@ -82,37 +80,17 @@ impl Ended {
                 options.one_type.as_ref(),
             )?,
         };
+        // Unlike `value`, this keeps the traceback.
+        let raised = self.raised.into_iter().map(|error| error.into_value(py));
+        let raised: Vec<_> = raised.collect();
         let made = PyExecutionResult {
             outputs: outputs.unbind(),
-            errors: errors(py, self.raised, &result)?,
+            errors: PyList::new(py, raised)?.unbind(),
             how: self.how,
             result,
         };
         Ok(Py::new(py, made)?.into_any())
     }
-}
-
-/// The exceptions of the GPU's function, with their tracebacks, then failures that it did not raise:
-/// a late call, a failed check.
-fn errors(
-    py: Python<'_>,
-    raised: Vec<PyErr>,
-    result: &ExecutionResult<()>,
-) -> PyResult<Py<PyList>> {
-    let known: Vec<String> = (raised.iter().map(|error| device_error(error).message)).collect();
-    let kinds = [DeviceErrorKind::Timeout, DeviceErrorKind::WrongResult];
-    let others = result
-        .errors
-        .iter()
-        .filter(|error| kinds.contains(&error.kind) && !known.contains(&error.message));
-    let others =
-        others.map(|error| DeviceError::new_err((error.kind.name(), error.message.clone())));
-    let all = raised.into_iter().chain(others);
-    Ok(PyList::new(
-        py,
-        all.map(|error| error.into_value(py)).collect::<Vec<_>>(),
-    )?
-    .unbind())
 }
 
 impl PyExecutionResult {
