@@ -118,5 +118,5 @@ def test_a_single_profile_is_a_history(tmp_path: Any) -> None:
 def test_a_damaged_file_of_costs_is_reported(tmp_path: Any) -> None:
     path = tmp_path / "costs.json"
     path.write_text("{")
-    with pytest.warns(UserWarning, match=f"{path}.* damaged"):
+    with pytest.warns(UserWarning, match=f"{path}.* as costs.json.damaged-1"):
         be.run([1, 2], int, list, costs=path)

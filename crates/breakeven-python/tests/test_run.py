@@ -178,7 +178,7 @@ def test_what_is_no_output_per_task_is_one_wrong_result(returned, batched):
         return returned
 
     cpu = doubles if batched else double
-    with pytest.warns(be.FallbackWarning, match="wrong result: gpu returned .* tasks; it must"):
+    with pytest.warns(be.FallbackWarning, match="wrong result: gpu returned .* tasks?; it must"):
         result = be.run(
             range(25), cpu, gpu, batched=batched, strategy="gpu-only", operation=device,
             device=device, batch_size=25 if batched else None,

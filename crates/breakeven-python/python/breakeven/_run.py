@@ -32,9 +32,6 @@ from ._errors import FallbackWarning, InvalidError, TaskError
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-#: Texts for ``workers``.
-_WORKERS = ("threads", "processes")
-
 #: Seconds between two checks for Ctrl-C and redraws while waiting for a batch.
 _LOOK = 0.05
 
@@ -254,7 +251,7 @@ def _form(given: dict[str, Any]) -> dict[str, Any]:
     text("strategy", given["strategy"])
     if each and batched:
         raise InvalidError("return_exceptions needs a function of single tasks: batched=False")
-    if workers is not None and not (isinstance(workers, str) and workers in _WORKERS):
+    if workers not in (None, "threads", "processes"):
         remedy = "give 1 to 65 536, 'threads' or 'processes'"
         workers = count("workers", workers, 1, remedy, 1 << 16)
 

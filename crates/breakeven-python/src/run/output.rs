@@ -63,8 +63,9 @@ impl fmt::Display for Raised {
 
 /// The error of `by`, the argument `cpu` or `gpu`, that did not return one output per task.
 fn wrong(by: &str, returned: &str, tasks: usize) -> PyErr {
+    let s = if tasks == 1 { "" } else { "s" };
     let message = format!(
-        "{by} returned {returned} for {tasks} tasks; it must return a list or an array with one \
+        "{by} returned {returned} for {tasks} task{s}; it must return a list or an array with one \
          output per task, in their order"
     );
     match by {
