@@ -208,7 +208,8 @@ class ExecutionResult(Generic[Result]):
         batch."""
     @property
     def errors(self) -> List[BaseException]:
-        """Exceptions of the GPU's function: the first sixteen."""
+        """Exceptions of the GPU's function: the first sixteen. Late calls and failed checks are in
+        :meth:`to_dict`."""
     @property
     def gil_held(self) -> Optional[float]:
         """Fraction of the time in which the CPU's function held the GIL, 0 to 1; None if it was

@@ -13,7 +13,6 @@ from ._errors import InvalidError
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
 shown = _SHORT.repr
-_ANY = "give a number, 0 or more"
 
 
 def invalid(name: str, value: Any, remedy: str) -> InvalidError:
@@ -21,7 +20,7 @@ def invalid(name: str, value: Any, remedy: str) -> InvalidError:
 
 
 def number(
-    name: str, value: Any, remedy: str = _ANY, least: float = 0, most: float = math.inf
+    name: str, value: Any, remedy: str = "give 0 or more", least: float = 0, most: float = math.inf
 ) -> float:
     try:
         real = math.nan if isinstance(value, str) else float(value)
@@ -48,11 +47,11 @@ def text(name: str, value: Any) -> str:
     return value
 
 
-def costs_file(costs: Any) -> Optional[str]:
-    """The path of a cost model's file, in a folder that exists; None without one."""
+def costs_file(costs: Any, is_here: bool = True) -> Optional[str]:
+    """The path of a cost model's file, in a folder that exists here; None without one."""
     if costs is None or costs is False:
         return None
     path = os.fspath(costs) if isinstance(costs, os.PathLike) else text("costs", costs)
-    if os.path.isdir(path) or not os.path.isdir(os.path.dirname(path) or "."):
+    if is_here and (os.path.isdir(path) or not os.path.isdir(os.path.dirname(path) or ".")):
         raise invalid("costs", path, "give a file in a folder that exists")
     return path

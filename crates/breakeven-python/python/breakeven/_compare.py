@@ -104,7 +104,7 @@ class Comparison(Page):
     __slots__ = ("_raw", "_notes", "_on_both", "_gate", "_made")
 
     def __init__(self, baseline: Side, current: Side, threshold: float, **options: Any) -> None:
-        threshold = number("threshold", threshold, "give a number, as 0.05 for 5 %")
+        threshold = number("threshold", threshold)
         before, after = profiles_of(baseline), profiles_of(current)
         earlier = options["history"] = profiles_of(options.get("history", ()))
         #: Compares the same profiles in the same way.

@@ -296,7 +296,7 @@ def _form(given: dict[str, Any]) -> dict[str, Any]:
         "fallback": number("fallback", part, "give 'allow', 'deny' or a fraction, 0 to 1", 0, 1),
         "check": number("check", given["check"], "give a fraction, 0 to 1", 0, 1),
         "tolerance": (relative, absolute),
-        "costs": costs_file(given["costs"]),
+        "costs": costs_file(given["costs"], "tasks" in given),
         "keeps_costs": given["costs"] is not False,
         "join": _listed if processes and not batched else None,
         "one_type": None,
@@ -539,7 +539,8 @@ def _ended(result: ExecutionResult[T]) -> ExecutionResult[T]:
     if result.fallback_occurred:
         known = result.to_dict()
         fallen, why = known["fallback"]["tasks"], known["errors"][0]
-        traces = (traceback.extract_tb(error.__traceback__)[-1:] for error in result.errors)
+        errors = (error for error in result.errors if str(error) in why["message"])
+        traces = (traceback.extract_tb(error.__traceback__)[-1:] for error in errors)
         place = "".join(f" ({os.path.basename(p.filename)}:{p.lineno})" for p in next(traces, ()))
         warnings.warn(
             f"{result.operation}: the CPU did {fallen} of {result.tasks} tasks instead of the GPU: "

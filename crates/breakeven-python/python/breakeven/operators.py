@@ -80,7 +80,7 @@ class Operator:
         arrays = [self._array(at, given) for at, given in enumerate(inputs)]
         return self._raw.run(arrays, operation, strategy, device)
 
-    def __call__(self, *inputs: ArrayLike, **options: str) -> Any:
+    def __call__(self, *inputs: ArrayLike, **options: Any) -> Any:
         """Only the output of :meth:`run`, with its options."""
         return self.run(*inputs, **options).outputs
 
