@@ -494,3 +494,40 @@ def test_the_cost_model_is_learned_and_kept(tmp_path):
     assert result.gpu_tasks > 90, result.explain()
     assert "why:" in result.explain() and "learned" in repr(result)
     assert result._repr_html_().startswith("<pre>")
+
+
+def _script(tmp_path, text):
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(text))
+    return subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+
+
+def test_processes_without_a_main_guard_say_what_to_do(tmp_path):
+    ran = _script(
+        tmp_path,
+        """
+        import breakeven as be
+        be.run(range(10), abs, workers="processes")
+        """,
+    )
+    assert "put the call under `if __name__ == '__main__':`" in ran.stderr.splitlines()[-1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+def test_a_second_ctrl_c_does_not_wait_and_has_one_traceback(tmp_path):
+    ran = _script(
+        tmp_path,
+        """
+        import os, signal, threading, time
+        import breakeven as be
+
+        def gpu(part):
+            for _ in range(2):
+                time.sleep(0.5)
+                os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(50)
+
+        be.run(range(10), int, gpu, strategy="gpu-only")
+        """,
+    )
+    assert ran.stderr.count("Traceback") == 1 and "KeyboardInterrupt" in ran.stderr

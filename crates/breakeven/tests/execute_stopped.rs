@@ -201,7 +201,7 @@ fn a_deadline_that_passes_during_the_last_task_stops_nothing() {
     let batch = || manager.operation("late").deadline(MS * 5);
     let result = batch().map([1_u64], slow);
     assert_eq!(result.expect("all is done").outputs, [2]);
-    let each = batch().execute_each(&[1_u64], |task| Ok::<_, String>(slow(task)));
+    let each = batch().execute_each([1_u64], |task| Ok::<_, String>(slow(task)));
     let outputs = each.expect("all is done").outputs;
     assert!(outputs[0].as_ref().is_ok_and(|output| *output == 2));
 }
