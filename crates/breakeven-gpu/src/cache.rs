@@ -192,8 +192,13 @@ impl<T: Cached> CacheFile<T> {
             message,
         };
         let damaged = |what: String| {
-            let then = "it is put aside when costs are saved, and measured anew";
-            refused(Damaged, format!("{what}; {then}"))
+            let aside = self.aside();
+            let aside = aside.file_name().unwrap_or_default().display();
+            let then = "when costs are saved, and measured anew";
+            refused(
+                Damaged,
+                format!("{what}; it is put aside as {aside} {then}"),
+            )
         };
         let not_json = |reason: serde_json::Error| {
             damaged(format!("is damaged: {}", in_words(&reason.to_string())))
@@ -269,13 +274,17 @@ impl<T: Cached> CacheFile<T> {
         Ok(Some(bytes))
     }
 
-    /// Renames the file to a name that is free.
-    fn put_aside(&self) -> Result<(), Error> {
+    /// A name for a damaged file that is free.
+    fn aside(&self) -> PathBuf {
         let mut names =
             (1_u32..).map(|number| self.suffixed(&[".damaged-", &number.to_string()].concat()));
         let free = names.find(|name| !name.exists());
-        let free = free.unwrap_or_else(|| self.suffixed(".damaged"));
-        fs::rename(&self.path, &free).map_err(|reason| {
+        free.unwrap_or_else(|| self.suffixed(".damaged"))
+    }
+
+    /// Renames the file to a name that is free.
+    fn put_aside(&self) -> Result<(), Error> {
+        fs::rename(&self.path, self.aside()).map_err(|reason| {
             Error::file(&self.path, "is damaged and cannot be put aside", &reason)
         })
     }

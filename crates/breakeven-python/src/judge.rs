@@ -10,10 +10,9 @@ use breakeven_judge::{
     CompareError as Cause, Limits, Outcome, ProfilerComparison, Threshold, compare as judge, gate,
 };
 use breakeven_profile::profile::{Difference, Profile as Data};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::errors::{CompareError, FileError, ProfileError, file_error};
+use crate::errors::{CompareError, FileError, InvalidError, ProfileError, file_error};
 use crate::profile::{Printed, Profile, json, written};
 
 /// A comparison. Python users see `breakeven.Comparison`.
@@ -27,7 +26,7 @@ fn data(profiles: &[Py<Profile>]) -> Vec<Data> {
 
 fn refused(cause: Cause) -> PyErr {
     match cause {
-        Cause::Option { .. } => PyValueError::new_err(cause.to_string()),
+        Cause::Option { .. } => InvalidError::new_err(cause.to_string()),
         cause => CompareError::new_err(cause.to_string()),
     }
 }

@@ -36,7 +36,7 @@ mod _breakeven {
     use crate::profile::{Printed, Profile, join, load, parse};
     #[pymodule_export]
     use crate::recorder::{
-        Coroutine, Scope, export_recording, is_recording, losses, profile, record, reset, snapshot,
+        Coroutine, Scope, export_json, is_recording, losses, profile, record, reset, snapshot,
         timeline,
     };
     #[pymodule_export]

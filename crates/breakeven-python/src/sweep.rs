@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use breakeven_judge::break_even::{BreakEven, Missed, Sweep, Swept as Data, coarse_sizes};
 use breakeven_profile::profile::Failure;
-use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
 use crate::profile::{Printed, Profile};
@@ -29,8 +29,7 @@ pub(crate) fn sweep(
     cpu: Bound<'_, PyAny>,
     gpu: Bound<'_, PyAny>,
 ) -> PyResult<Swept> {
-    let time_limit = Duration::try_from_secs_f64(time_limit)
-        .map_err(|error| PyValueError::new_err(format!("time_limit: {error}")))?;
+    let time_limit = Duration::from_secs_f64(time_limit.clamp(0.0, 1e9));
     let [first, last] = SIZES;
     let sizes = sizes.unwrap_or_else(|| coarse_sizes(first, last));
     let py = make.py();

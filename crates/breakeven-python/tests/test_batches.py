@@ -157,21 +157,14 @@ def test_what_ends_a_program_reaches_the_caller(raised):
             be.run(range(100), ends, workers=workers)
 
 
-@pytest.mark.parametrize("given", [{0: 1}, {0}, "text", None, 3])
-def test_a_gpus_result_of_another_kind_says_what_was_expected(given):
-    with pytest.warns(be.FallbackWarning, match="gpu must return a list or an array"):
-        be.run(
-            [1], lambda task: task, lambda part: given, strategy="gpu-only",
-            operation=f"gives {given!r}", device="kinds",
-        )
-
-
 def test_a_coroutine_is_no_result():
     async def gpu(part):
         return part
 
-    with pytest.warns(be.FallbackWarning, match="not a coroutine"):
-        be.run([1], lambda task: task, gpu, strategy="gpu-only", device="coroutine")
+    with pytest.warns(be.FallbackWarning, match="gpu returned a coroutine"):
+        be.run(
+            [1], lambda task: task, lambda part: gpu(part), strategy="gpu-only", device="coroutine"
+        )
 
 
 def test_functions_that_differ_have_names_that_differ():
@@ -337,6 +330,22 @@ def test_a_data_frame_is_taken_in_blocks_of_rows():
         be.run(frame, lambda row: row)
 
 
+@pytest.mark.parametrize("of_numpy", [False, True])
+def test_a_table_and_an_array_are_not_joined(of_numpy):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": range(100)})
+    tasks = frame.a.to_numpy() if of_numpy else frame
+    for kind in (pandas.Series, pandas.DataFrame):
+        def series(rows):
+            return kind(np.asarray(rows).ravel())
+
+        with pytest.raises(be.InvalidError, match="numpy of int64, pandas"):
+            be.run(
+                tasks, series, lambda rows: np.asarray(rows).ravel(), batched=True,
+                strategy="hybrid:50/50", operation="mixes", device="mixes",
+            )
+
+
 def test_tables_of_polars_and_arrow_are_taken_in_blocks_of_rows():
     polars, arrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
     frame = polars.DataFrame({"a": range(100)})
@@ -440,7 +449,7 @@ def test_more_tasks_than_a_batch_can_have_are_refused() -> None:
 def test_what_is_no_list_of_tasks_or_outputs_is_named() -> None:
     with pytest.raises(TypeError, match="int is not a list of tasks"):
         be.run(5, str)
-    with pytest.raises(be.TaskError, match="must return a list or an array with one output per"):
+    with pytest.raises(be.TaskError, match="cpu returned a float64 for 9 tasks; it must return"):
         be.run(np.ones((9, 2)), lambda rows: rows.sum(), batched=True)
 
 

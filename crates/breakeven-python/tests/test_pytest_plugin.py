@@ -75,7 +75,7 @@ def test_one_run_is_inconclusive_and_says_so(tests: pytest.Pytester) -> None:
     made.stdout.fnmatch_lines("the baseline is now breakeven-baseline.json")
     judged = run(tests, "--breakeven", "--breakeven-baseline", "breakeven-baseline.json")
     assert judged.ret == 0
-    judged.stdout.fnmatch_lines(["*gate inconclusive*", "*INCONCLUSIVE: this is not*"])
+    judged.stdout.fnmatch_lines(["*gate inconclusive*", "*INCONCLUSIVE: this is not*", "*four runs per side*"])
 
 
 def test_runs_a_side_give_a_verdict(
@@ -144,6 +144,32 @@ def test_a_run_that_ends_otherwise_is_an_error(tests: pytest.Pytester) -> None:
     result = run(tests, "--breakeven", "--breakeven-runs", "2")
     assert result.ret == 1
     result.stdout.fnmatch_lines("error: run 2 of the tests ended with 1:")
+
+
+BENCHMARKS = """
+import pytest
+@pytest.fixture
+def benchmark(): return lambda call: call()
+@pytest.mark.parametrize("n", range(3))
+def test_b(benchmark, n): benchmark(lambda: n)
+"""
+
+
+def test_what_pytest_benchmark_measures_is_named_and_no_gate_passes(
+    tests: pytest.Pytester,
+) -> None:
+    tests.makepyfile(test_it=BENCHMARKS)
+    said = "3 test(s) use pytest-benchmark's `benchmark`: compare its --benchmark-json files*"
+    once = run(tests, "--breakeven")
+    assert once.ret == 0
+    once.stdout.fnmatch_lines([said, "nothing was measured: *"])
+    assert run(tests, "--breakeven", "--breakeven-accept").ret == 1
+    tests.makepyfile(test_other=TESTS)
+    mixed = run(tests, "--breakeven", "--breakeven-runs", "2", "--breakeven-accept")
+    mixed.stdout.fnmatch_lines(["breakeven: run 2 of 2", said])
+    assert mixed.ret == 0
+    baseline = ["--breakeven-baseline", "breakeven-baseline.json", "test_it.py"]
+    assert run(tests, "--breakeven", *baseline).ret == 1
 
 
 def test_beside_xdist_and_pytest_benchmark(tests: pytest.Pytester) -> None:

@@ -474,9 +474,11 @@ def test_what_the_function_raises_is_raised_as_by_ray(dataset):
 def test_options_that_are_no_datasets_are_refused(dataset):
     with pytest.raises(be.InvalidError, match="return_exceptions: not for the batches"):
         be.ray.map_batches(dataset, columns, return_exceptions=True)
+    with pytest.raises(be.InvalidError, match="workers: not for the batches"):
+        be.ray.map_batches(dataset, columns, workers="processes")
     with pytest.raises(be.InvalidError, match="knows nothing of it"):
         be.ray.report(dataset)
-    with pytest.raises(be.InvalidError, match="cannot be called"):
+    with pytest.raises(be.InvalidError, match="cpu: 3; give a function"):
         be.ray.map_batches(dataset, 3)
 
 

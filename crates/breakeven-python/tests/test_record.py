@@ -274,10 +274,10 @@ def test_a_timeline_has_single_calls(profiler: be.Profiler) -> None:
     ("wrong", "error", "message"),
     [
         (lambda: be.profile("a", "b"), TypeError, "one name or function"),  # type: ignore
-        (lambda: be.profile("a", bytes=1.5), TypeError, "float"),  # type: ignore
-        (lambda: be.profile("a", bytes=-1), OverflowError, "negative"),
+        (lambda: be.profile("a", bytes=1.5), be.InvalidError, "bytes: 1.5"),  # type: ignore
+        (lambda: be.profile("a", bytes=-1), be.InvalidError, "bytes: -1; give"),
         (lambda: be.profile("a", path=object()), TypeError, "path: an attribute is"),  # type: ignore
-        (lambda: be.profile(3), TypeError, "not int"),  # type: ignore
+        (lambda: be.profile(3), TypeError, "not 3"),  # type: ignore
         (lambda: be.profile().__enter__(), TypeError, "no name"),
         (lambda: be.profile("a").bytes(3), RuntimeError, "not open"),
         (lambda: be.profile("a").__exit__(None, None, None), RuntimeError, "has not begun"),
@@ -379,5 +379,5 @@ def test_a_class_is_no_function() -> None:
     class Model:
         pass
 
-    with pytest.raises(TypeError, match="not the class Model"):
+    with pytest.raises(TypeError, match="not <class .*Model"):
         be.profile(Model)

@@ -118,9 +118,9 @@ def test_each_task_may_have_an_exception_of_its_own():
 
 
 def test_a_batched_function_must_give_an_output_for_each():
-    with pytest.raises(be.TaskError, match="outputs of"):
+    with pytest.raises(be.TaskError, match="cpu returned 99 outputs for 100 tasks"):
         be.run(range(100), lambda part: list(part)[:-1], batched=True)
-    with pytest.raises(be.TaskError, match="must return a list or an array"):
+    with pytest.raises(be.TaskError, match="cpu returned a NoneType for 100 tasks; it must"):
         be.run(range(100), lambda part: None, batched=True)
 
 
@@ -166,6 +166,56 @@ def test_what_the_gpu_raises_is_the_devices_error_and_the_cpu_does_its_tasks(rai
     assert result.fallback_occurred and result.cpu_tasks == 100
     assert result.errors[0] is raised
     assert result.to_dict()["errors"][0]["kind"] == kind
+
+
+@pytest.mark.parametrize("returned", [[1], None, 3, np.float64(1), "text", {0: 1}, {0}])
+@pytest.mark.parametrize("batched", [False, True])
+def test_what_is_no_output_per_task_is_one_wrong_result(returned, batched):
+    calls, device = [], f"returns {returned!r}, {batched}"
+
+    def gpu(part):
+        calls.append(len(part))
+        return returned
+
+    cpu = doubles if batched else double
+    with pytest.warns(be.FallbackWarning, match="wrong result: gpu returned .* tasks?; it must"):
+        result = be.run(
+            range(25), cpu, gpu, batched=batched, strategy="gpu-only", operation=device,
+            device=device, batch_size=25 if batched else None,
+        )
+    assert result.outputs == doubles(range(25)) and len(calls) == 1
+    [error] = result.errors
+    assert isinstance(error, be.DeviceError) and error.kind == "wrong_result"
+
+
+def test_the_gpu_functions_exception_has_its_place():
+    def gpu(part):
+        raise RuntimeError("odd")
+
+    with pytest.warns(be.FallbackWarning, match=r"odd \(test_run.py:\d+\)$"):
+        result = be.run(range(9), double, gpu, strategy="gpu-only", device="place")
+    assert result.errors[0].__traceback__.tb_frame.f_code.co_name == "gpu"
+
+
+@pytest.mark.parametrize("name", ["mended", None])
+def test_a_mended_gpu_function_is_used_after_forget(name):
+    def gpu(part):
+        raise ImportError("not yet")
+
+    options = dict(strategy="gpu-only", operation="mended", device="mended")
+    with pytest.warns(be.FallbackWarning, match="not yet"):
+        be.run(range(9), double, gpu, **options)
+    be.forget(name)
+    assert be.run(range(9), double, doubles, **options).gpu_tasks == 9
+
+
+def test_a_deadline_that_passes_with_the_last_task_is_no_error():
+    def slow(task):
+        time.sleep(0.05)
+        return task
+
+    assert be.run([1], slow, deadline=0.01, workers=1).outputs == [1]
+    assert be.run([1, 2], lambda part: slow(list(part)), batched=True, deadline=0.01).tasks == 2
 
 
 def test_a_fallback_may_be_forbidden():
@@ -444,3 +494,40 @@ def test_the_cost_model_is_learned_and_kept(tmp_path):
     assert result.gpu_tasks > 90, result.explain()
     assert "why:" in result.explain() and "learned" in repr(result)
     assert result._repr_html_().startswith("<pre>")
+
+
+def _script(tmp_path, text):
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(text))
+    return subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+
+
+def test_processes_without_a_main_guard_say_what_to_do(tmp_path):
+    ran = _script(
+        tmp_path,
+        """
+        import breakeven as be
+        be.run(range(10), abs, workers="processes")
+        """,
+    )
+    assert "put the call under `if __name__ == '__main__':`" in ran.stderr.splitlines()[-1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+def test_a_second_ctrl_c_does_not_wait_and_has_one_traceback(tmp_path):
+    ran = _script(
+        tmp_path,
+        """
+        import os, signal, threading, time
+        import breakeven as be
+
+        def gpu(part):
+            for _ in range(2):
+                time.sleep(0.5)
+                os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(50)
+
+        be.run(range(10), int, gpu, strategy="gpu-only")
+        """,
+    )
+    assert ran.stderr.count("Traceback") == 1 and "KeyboardInterrupt" in ran.stderr

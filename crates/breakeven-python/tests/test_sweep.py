@@ -68,8 +68,12 @@ def test_what_cannot_be_measured_raises():
 
 
 def test_wrong_use():
-    for sizes, text in [([0], "0 is not"), ([1.5], "1.5 is not"), ([], "there is none"), ([-3], "-3")]:
+    for sizes, text in [
+        ([0], "sizes: 0; give"), ([1.5], "sizes: 1.5; give"), ([], "give a list"), ([-3], "-3"),
+        (1000, "sizes: 1000; give a list"), ("1k", "sizes: '1'; give"),
+    ]:
         with pytest.raises(be.InvalidError, match=text):
             sweep(print, print, sizes=sizes)
-    with pytest.raises(ValueError, match="time_limit"):
-        be.sweep(print, print, make=int, time_limit=-1)
+    for limit in (-1, 0, "5"):
+        with pytest.raises(be.InvalidError, match="time_limit: .*; give seconds"):
+            be.sweep(print, print, make=int, time_limit=limit)

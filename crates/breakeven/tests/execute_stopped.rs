@@ -192,6 +192,21 @@ fn an_empty_batch_is_done_at_any_deadline() {
 }
 
 #[test]
+fn a_deadline_that_passes_during_the_last_task_stops_nothing() {
+    let manager = StrategyManager::cpu_only(Arc::new(RayonCpu::current()));
+    let slow = |task: &u64| {
+        std::thread::sleep(MS * 30);
+        task * 2
+    };
+    let batch = || manager.operation("late").deadline(MS * 5);
+    let result = batch().map([1_u64], slow);
+    assert_eq!(result.expect("all is done").outputs, [2]);
+    let each = batch().execute_each([1_u64], |task| Ok::<_, String>(slow(task)));
+    let outputs = each.expect("all is done").outputs;
+    assert!(outputs[0].as_ref().is_ok_and(|output| *output == 2));
+}
+
+#[test]
 fn a_batch_that_may_be_stopped_begins_at_its_front() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     let pool = Arc::new(pool.expect("a thread can be started"));

@@ -7,7 +7,8 @@ import json
 from typing import TYPE_CHECKING, Any, Optional, Sequence, Union, overload
 
 from . import _breakeven
-from ._profile import Page, PathLike, ProfileLike, entry, frame, profile_of
+from ._check import count
+from ._profile import Page, PathLike, ProfileLike, Side, entry, frame, profile_of, profiles_of
 
 if TYPE_CHECKING:
     import pandas
@@ -54,18 +55,14 @@ class ProfilerOptimizer(Page, Sequence[OptimizationSuggestion]):
     __slots__ = ("_raw", "_suggestions", "_top")
 
     def __init__(
-        self,
-        data: ProfileLike,
-        *,
-        evidence: Sequence[ProfileLike] = (),
-        top: Optional[int] = None,
+        self, data: ProfileLike, *, evidence: Side = (), top: Optional[int] = None
     ) -> None:
         """``data`` is a profile, the parsed JSON of one, or a path; see :func:`advise`."""
-        others = [profile_of(each)._raw for each in evidence]
+        others = [each._raw for each in profiles_of(evidence)]
         self._raw = _breakeven.advise(profile_of(data)._raw, others)
         suggestions = self.to_dict()["suggestions"]
         self._suggestions = [entry(OptimizationSuggestion, each) for each in suggestions]
-        self._top = len(self._suggestions) if top is None else max(0, top)
+        self._top = len(self._suggestions) if top is None else count("top", top)
 
     @overload
     def __getitem__(self, place: int) -> OptimizationSuggestion: ...
@@ -128,7 +125,7 @@ class ProfilerOptimizer(Page, Sequence[OptimizationSuggestion]):
 
 
 def advise(
-    profile: ProfileLike, *, evidence: Sequence[ProfileLike] = (), top: Optional[int] = None
+    profile: ProfileLike, *, evidence: Side = (), top: Optional[int] = None
 ) -> ProfilerOptimizer:
     """What to change first in a profile, why, and the estimated gain.
 

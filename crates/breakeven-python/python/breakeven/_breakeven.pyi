@@ -86,7 +86,7 @@ def profile(
     the device, such as ``torch.cuda.synchronize``: it is called at the beginning and the end of a
     block or a function.
 
-    Raises TypeError for an attribute of another type, and OverflowError for a negative
+    Raises TypeError for an attribute of another type, and InvalidError for a negative
     count.
     """
 
@@ -109,7 +109,7 @@ def reset() -> None: ...
 def timeline(capacity: int) -> None: ...
 def snapshot() -> Profile: ...
 def losses() -> Dict[str, int]: ...
-def export_recording(path: PathLike) -> None: ...
+def export_json(path: PathLike) -> None: ...
 
 class Printed:
     def text(self, width: int = 80, colours: bool = False) -> str: ...
@@ -208,7 +208,8 @@ class ExecutionResult(Generic[Result]):
         batch."""
     @property
     def errors(self) -> List[BaseException]:
-        """Exceptions of the GPU's function: the first sixteen."""
+        """Exceptions of the GPU's function: the first sixteen. Late calls and failed checks are in
+        :meth:`to_dict`."""
     @property
     def gil_held(self) -> Optional[float]:
         """Fraction of the time in which the CPU's function held the GIL, 0 to 1; None if it was

@@ -7,16 +7,15 @@ import functools
 import json
 import os
 import warnings
-from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Optional
 
 from . import _breakeven
+from ._check import number
 from ._errors import CompareError, FileError, InconclusiveWarning
-from ._profile import Page, PathLike, Profile, ProfileLike, entry, frame, profiles_of
+from ._profile import Page, PathLike, Profile, Side, entry, frame, profiles_of
 
 if TYPE_CHECKING:
     import pandas
-
-Side = Union[ProfileLike, Sequence[ProfileLike]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,8 +104,9 @@ class Comparison(Page):
     __slots__ = ("_raw", "_notes", "_on_both", "_gate", "_made")
 
     def __init__(self, baseline: Side, current: Side, threshold: float, **options: Any) -> None:
+        threshold = number("threshold", threshold)
         before, after = profiles_of(baseline), profiles_of(current)
-        earlier = options["history"] = profiles_of(list(options.get("history", ())))
+        earlier = options["history"] = profiles_of(options.get("history", ()))
         #: Compares the same profiles in the same way.
         self._made = functools.partial(Comparison, before, after, threshold, **options)
         files, others = _files(before), _files(after)
@@ -153,11 +153,7 @@ class Comparison(Page):
         return self._of("INCONCLUSIVE", top_n)
 
     def gate(
-        self,
-        *,
-        strict: bool = False,
-        allow_missing: bool = False,
-        require_decided: bool = False,
+        self, *, strict: bool = False, allow_missing: bool = False, require_decided: bool = False
     ) -> Verdict:
         """The overall verdict, as of ``breakeven compare --gate``: it fails if something became
         worse, and does not pass if nothing could be judged.
@@ -243,15 +239,14 @@ def compare(
     threshold: float = 0.05,
     metric: str = "time",
     alpha: float = 0.05,
-    history: Sequence[ProfileLike] = (),
+    history: Side = (),
     relative: bool = False,
     plain_threshold: bool = False,
     budget: Optional[PathLike] = None,
 ) -> Comparison:
-    """Compares two sides: one profile or a list of runs per side.
+    """Compares two sides: a path, the parsed JSON of a profile, a :class:`Profile`, or a list each.
 
-    A side is a path, the parsed JSON of a profile, a :class:`Profile`, or a list of those.
-    Verdicts need four runs per side, or ``history`` (earlier profiles, oldest first).
+    Verdicts need four runs per side (five or more are better), or ``history``: earlier profiles.
 
     ``threshold`` is the smallest change that counts, a fraction. ``metric`` is the judged metric:
     time (the median), mean, p95, p99, total, memory, energy, calls, throughput, or the name of a
@@ -261,7 +256,7 @@ def compare(
     limits.
 
     Raises :class:`CompareError` if the sides have nothing in common, :class:`FileError` and
-    :class:`ProfileError` for files that cannot be read, ``ValueError`` for an option.
+    :class:`ProfileError` for files that cannot be read, :class:`InvalidError` for an option.
     """
     return Comparison(**locals())
 
@@ -279,13 +274,8 @@ def compare_profiling_runs(
     and an :class:`InconclusiveWarning` says so. ``plain_threshold=True`` judges by the threshold
     alone, whatever the noise.
     """
-    comparison = Comparison(
-        baseline_path,
-        current_path,
-        significance_threshold,
-        percent=True,
-        plain_threshold=plain_threshold,
-    )
+    options = {"percent": True, "plain_threshold": plain_threshold}
+    comparison = Comparison(baseline_path, current_path, significance_threshold, **options)
     summary = comparison.summary
     if summary.inconclusive_count:
         warnings.warn(

@@ -61,8 +61,7 @@ class Page:
     def _repr_html_(self) -> str:
         return self._page().html()
 
-    def _repr_markdown_(self) -> str:
-        return self.to_markdown()
+    _repr_markdown_ = to_markdown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -186,6 +185,7 @@ class Profile(Page):
 
 #: A profile, the parsed JSON of one, or the path of a file.
 ProfileLike = Union[Profile, Mapping[str, Any], PathLike]
+Side = Union[ProfileLike, Sequence[ProfileLike]]
 
 
 def load(path: PathLike, *, format: Optional[str] = None, columns: Optional[str] = None) -> Profile:
@@ -212,8 +212,8 @@ def profile_of(data: ProfileLike) -> Profile:
     raise TypeError(f"a profile is a Profile, parsed JSON or a path, not {type(data).__name__}")
 
 
-def profiles_of(data: Union[ProfileLike, Sequence[ProfileLike]]) -> list[Profile]:
+def profiles_of(data: Side) -> list[Profile]:
     """The profiles of one side: one, or a list of runs."""
-    if isinstance(data, (list, tuple)):
-        return [profile_of(each) for each in data]
-    return [profile_of(data)]  # type: ignore[arg-type]
+    if isinstance(data, (str, Mapping)) or not hasattr(data, "__iter__"):
+        return [profile_of(data)]
+    return [profile_of(each) for each in data]

@@ -8,6 +8,7 @@ from typing import Any, Callable, Optional, TypeVar
 
 from . import _breakeven
 from ._breakeven import Scope, profile
+from ._check import invalid, shown
 from ._profile import Profile
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -22,10 +23,7 @@ def decorate(scope: Scope, function: Function) -> Function:
     if isinstance(function, (staticmethod, classmethod)):
         return type(function)(decorate(scope, function.__func__))
     if not callable(function) or inspect.isclass(function):
-        kind = f"the class {function.__name__}" if inspect.isclass(function) else (
-            type(function).__name__
-        )
-        raise TypeError(f"breakeven.profile takes a name or a function, not {kind}")
+        raise TypeError(f"breakeven.profile takes a name or a function, not {shown(function)}")
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
     named = scope.named(name.replace("<locals>.", ""))
     wrapper: Any
@@ -78,6 +76,8 @@ class Profiler:
     @enabled.setter
     def enabled(self, enabled: bool) -> None:
         global _on
+        if not isinstance(enabled, bool):
+            raise invalid("enabled", enabled, "give True or False")
         _breakeven.record(enabled)
         _on = _breakeven.is_recording()
 
@@ -85,7 +85,7 @@ class Profiler:
         """The recording so far, of all threads, as one run. Open calls are not in it."""
         return Profile._of(_breakeven.snapshot(), "this process")
 
-    export_json = staticmethod(_breakeven.export_recording)
+    export_json = staticmethod(_breakeven.export_json)
     reset = staticmethod(_breakeven.reset)
     timeline = staticmethod(_breakeven.timeline)
     losses = staticmethod(_breakeven.losses)

@@ -9,6 +9,7 @@ import contextvars
 import copyreg
 import functools
 import hashlib
+import inspect
 import itertools
 import os
 import pickle
@@ -16,23 +17,16 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 import types
 import warnings
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Callable,
-    Iterator,
-    Literal,
-    Optional,
-    TypedDict,
-    TypeVar,
-    Union,
-    overload,
-)
+from concurrent.futures import BrokenExecutor
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Literal, Optional, TypedDict, TypeVar
+from typing import Union, overload
 
 from . import _breakeven
 from ._breakeven import ExecutionResult
+from ._check import costs_file, count, invalid, number, text
 from ._errors import FallbackWarning, InvalidError, TaskError
 
 if TYPE_CHECKING:
@@ -49,13 +43,13 @@ Costs = Union[str, "os.PathLike[str]", None, Literal[False]]
 
 
 class Workload(TypedDict, total=False):
-    """A description of the tasks, for the rule that decides before anything is measured."""
+    """A description of the tasks, for the rule that decides before anything is measured:
+    ``complexity``, the computation per byte on a scale on which 100 is usual; ``memory_per_task``,
+    bytes on the GPU, by default those of arrays among the tasks; ``parallelization``, the fraction
+    of the work that can run in parallel, 0 to 1."""
 
-    #: Amount of computation per byte, on a scale on which 100 is usual.
     complexity: float
-    #: Bytes of a task on the GPU; by default those of arrays among the tasks.
     memory_per_task: int
-    #: Fraction of the work that can run in parallel, 0 to 1.
     parallelization: float
 
 
@@ -154,7 +148,7 @@ def run(
         tolerance: Relative and absolute difference that ``check`` accepts.
         return_exceptions: Every task has an output or a :class:`breakeven.TaskError` of its
             own; else the first error ends the batch. Not with ``batched``.
-        progress: True for a bar (by ``tqdm``, if it is installed), or a function that gets
+        progress: True for a bar (needs ``tqdm``), or a function that gets
             the number of finished tasks and the total, about twenty times a second.
         costs: The file of the cost model of CPU and GPU, False for none; by default this
             user's.
@@ -168,7 +162,7 @@ def run(
         DeadlineExceeded: ``deadline`` passed.
         InvalidError: The request is invalid, or the outputs of ``cpu`` and ``gpu`` have
             different types.
-        KeyboardInterrupt: At Ctrl-C, when the running tasks have ended.
+        KeyboardInterrupt: At Ctrl-C, which waits for running calls; a second one does not.
     """
     return _ended(_waited(tasks, _asked(locals()), progress))
 
@@ -184,10 +178,12 @@ def _waited(tasks: Any, asked: dict[str, Any], progress: Progress) -> ExecutionR
                 show(job.done)
             show(job.done)
     except BaseException:
-        # Ctrl-C, or an exception of the progress function: no task stays running.
+        # Ctrl-C, or an exception of the progress function: no task stays running, unless Ctrl-C
+        # comes again.
         job.cancel()
-        while not job.wait(_LOOK):
-            pass
+        with contextlib.suppress(KeyboardInterrupt):
+            while not job.wait(_LOOK):
+                pass
         raise
     return job.result()
 
@@ -212,7 +208,7 @@ async def run_async(
 ) -> ExecutionResult[Any]:
     """Like :func:`run`, without blocking the event loop; cancelling it cancels the batch."""
     known = {**_known(dict(options), "run_async"), "batched": batched}
-    asked = _asked({**_DEFAULTS, **known, "cpu": cpu, "gpu": gpu})
+    asked = _asked({**_DEFAULTS, **known, "tasks": tasks, "cpu": cpu, "gpu": gpu})
     asked["here"] = False
     job, began = _started(tasks, asked), time.monotonic()
     try:
@@ -231,8 +227,10 @@ async def run_async(
 
 
 def forget(operation: Optional[str] = None, *, costs: Costs = None) -> None:
-    """Deletes the measurements of an operation, or of all: in this process and in ``costs``."""
-    _breakeven.forget(operation, os.fspath(costs) if costs else None)
+    """Deletes the measurements of an operation, or of all: in this process and in ``costs``. A
+    GPU that failed is tried again."""
+    name = None if operation is None else text("operation", operation)
+    _breakeven.forget(name, costs_file(costs))
 
 
 _DEFAULTS: dict[str, Any] = dict(run.__kwdefaults__ or {})
@@ -248,51 +246,46 @@ def _known(options: dict[str, Any], function: str) -> dict[str, Any]:
 
 def _form(given: dict[str, Any]) -> dict[str, Any]:
     """The options in the engine's form."""
-    workers = given["workers"]
-    for name in ("strategy", "device"):
-        if given[name] is not None and not isinstance(given[name], str):
-            raise InvalidError(f"{name}: {given[name]!r}; give a text")
-    batched, each = bool(given["batched"]), bool(given["return_exceptions"])
+    workers, batched, each = given["workers"], given["batched"], bool(given["return_exceptions"])
+    form = {**dict.fromkeys(Workload.__annotations__), **{name: given[name] for name in _DEFAULTS}}
+    text("strategy", given["strategy"])
     if each and batched:
         raise InvalidError("return_exceptions needs a function of single tasks: batched=False")
-    if workers is not None:
-        is_number = isinstance(workers, int) and not isinstance(workers, bool)
-        if is_number and not 1 <= workers <= 1 << 16:
-            raise InvalidError(f"workers: {workers}; give 1 to 65 536, 'threads' or 'processes'")
-        if not is_number and workers not in ("threads", "processes"):
-            raise InvalidError(f"workers: {workers!r}; give a number, 'threads' or 'processes'")
+    if workers not in (None, "threads", "processes"):
+        remedy = "give 1 to 65 536, 'threads' or 'processes'"
+        workers = count("workers", workers, 1, remedy, 1 << 16)
+
+    def optional(name: str, check: Callable[..., Any], *limits: Any) -> None:
+        if given[name] is not None:
+            form[name] = check(name, given[name], *limits)
+
+    optional("device", text)
+    optional("deadline", number, "give seconds, 0 or more")
+    optional("timeout", number, "give seconds, more than 0", 1e-9)
     for name in ("batch_size", "min_batch"):
-        size = given[name]
-        if size is not None and (not isinstance(size, int) or not 1 <= size <= sys.maxsize):
-            raise InvalidError(f"{name}: {size!r}; give a number of items, 1 or more")
-        if size is not None and not batched:
+        optional(name, count, 1)
+        if form[name] is not None and not batched:
             raise InvalidError(f"{name} is for a function of several items: batched=True")
-    fallback = {"allow": 1.0, "deny": 0.0}.get(given["fallback"], given["fallback"])
-    for name, part in (("fallback", fallback), ("check", given["check"])):
-        if not isinstance(part, (int, float)) or not 0 <= part <= 1:
-            words = "'allow', 'deny' or " if name == "fallback" else ""
-            raise InvalidError(f"{name}: {part!r}; give {words}a fraction, 0 to 1")
-    for name in ("deadline", "timeout"):
-        time = given[name]
-        if time is not None and not (isinstance(time, (int, float)) and time >= 0):
-            raise InvalidError(f"{name}: {time!r}; give seconds, 0 or more")
+    if (form["min_batch"] or 0) > (form["batch_size"] or sys.maxsize):
+        raise invalid("min_batch", given["min_batch"], "give at most the batch_size")
     workload = given["workload"] or {}
-    for name, number in workload.items():
+    if not isinstance(workload, dict):
+        raise invalid("workload", workload, "give a breakeven.Workload, a dictionary")
+    for name, value in workload.items():
         if name not in Workload.__annotations__:
-            known = ", ".join(Workload.__annotations__)
-            raise InvalidError(f"workload: {name!r} is not known; give {known}")
-        kind = int if name == "memory_per_task" else (int, float)
-        if not isinstance(number, kind) or not 0 <= number <= sys.maxsize:
-            raise InvalidError(f"workload: {name} is {number!r}; give a number, 0 or more")
+            raise invalid("workload", name, f"give {', '.join(Workload.__annotations__)}")
+        check = count if name == "memory_per_task" else number
+        form[name] = check(f"workload: {name}", value)
     try:
-        relative, absolute = map(float, given["tolerance"])
+        relative, absolute = (number("", part) for part in given["tolerance"])
     except (TypeError, ValueError):
-        raise InvalidError(
-            f"tolerance: {given['tolerance']!r}; give two numbers, (relative, absolute)"
-        ) from None
-    costs, processes = given["costs"], workers == "processes"
+        remedy = "give two numbers, (relative, absolute), 0 or more each"
+        raise invalid("tolerance", given["tolerance"], remedy) from None
+    part = given["fallback"]
+    part = {"allow": 1.0, "deny": 0.0}.get(part, part) if isinstance(part, str) else part
+    processes = workers == "processes"
     return {
-        **{name: given[name] for name in _DEFAULTS},
+        **form,
         "pools": processes,
         "processes": processes and not batched,
         "each": each and not processes,
@@ -300,14 +293,11 @@ def _form(given: dict[str, Any]) -> dict[str, Any]:
         "fixed": workers is not None,
         "here": True,
         "shown": bool(given["progress"]),
-        "complexity": workload.get("complexity"),
-        "memory_per_task": workload.get("memory_per_task"),
-        "parallelization": workload.get("parallelization"),
-        "fallback": float(fallback),
-        "check": float(given["check"]),
+        "fallback": number("fallback", part, "give 'allow', 'deny' or a fraction, 0 to 1", 0, 1),
+        "check": number("check", given["check"], "give a fraction, 0 to 1", 0, 1),
         "tolerance": (relative, absolute),
-        "costs": os.fspath(costs) if costs else None,
-        "keeps_costs": costs is not False,
+        "costs": costs_file(given["costs"], "tasks" in given),
+        "keeps_costs": given["costs"] is not False,
         "join": _listed if processes and not batched else None,
         "one_type": None,
         "agree": _agree,
@@ -317,11 +307,13 @@ def _form(given: dict[str, Any]) -> dict[str, Any]:
 def _asked(given: dict[str, Any]) -> dict[str, Any]:
     """The arguments in the engine's form."""
     cpu, gpu, operation = given["cpu"], given["gpu"], given["operation"]
-    for name, function in (("cpu", cpu), ("gpu", gpu)):
-        if function is not None and not callable(function):
-            raise InvalidError(f"{name}: {function!r} cannot be called; give a function")
-    if operation is not None and not isinstance(operation, str):
-        raise InvalidError(f"operation: {operation!r}; give a text")
+    _check_function("cpu", cpu, given)
+    if gpu is not None:
+        _check_function("gpu", gpu, given)
+    if operation is not None:
+        text("operation", operation)
+    if given["batched"] not in (True, False):
+        raise invalid("batched", given["batched"], "give True or False")
     # Most batches have no options, and are quick.
     changed = [name for name in _OPTIONS if given[name] is not _DEFAULTS[name]]
     form = _form(given) if changed else _USUAL
@@ -340,19 +332,40 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _name(function: Callable[..., Any]) -> str:
-    """The name of a function: its module and name, and a hash of its code."""
+def _check_function(name: str, function: Any, given: dict[str, Any]) -> None:
+    """Refuses what cannot be called, or does the work later, which only datasets take."""
+    code = _code(_inner(function)) if "tasks" in given else None
+    if not callable(function) or code is not None and code.co_flags & _LATER:
+        swapped = "; are tasks and cpu swapped?" if callable(given.get("tasks")) else ""
+        raise invalid(name, function, f"give a function, no coroutine or generator{swapped}")
+
+
+def _inner(function: Any) -> Any:
     while isinstance(function, functools.partial):
         function = function.func
-    function = getattr(function, "__wrapped__", function)
+    return function
+
+
+def _code(function: Any) -> Optional[types.CodeType]:
+    code = getattr(function, "__code__", None)
+    code = code or getattr(getattr(type(function), "__call__", None), "__code__", None)
+    return code if isinstance(code, types.CodeType) else None
+
+
+#: Flags of the code of coroutines and generators.
+_LATER = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def _name(function: Callable[..., Any]) -> str:
+    """The name of a function: its module and name, and a hash of its code."""
+    inner = _inner(function)
+    function = getattr(inner, "__wrapped__", inner)
     of = function if hasattr(function, "__qualname__") else type(function)
     module = getattr(of, "__module__", None)
     name = of.__qualname__
     name = name if module in (None, "__main__", "builtins") else f"{module}.{name}"
-    code = getattr(function, "__code__", None) or getattr(
-        getattr(type(function), "__call__", None), "__code__", None
-    )
-    return f"{name}#{_code_hash(code)}" if isinstance(code, types.CodeType) else name
+    code = _code(function)
+    return f"{name}#{_code_hash(code)}" if code else name
 
 
 @functools.lru_cache(maxsize=4096)
@@ -415,13 +428,13 @@ def _join(parts: list[Any], library: str = "") -> Any:
     """Joins outputs that were returned in pieces: an array of arrays, a table of tables, else a
     list. If a GPU took part, arrays are of the tasks' ``library``."""
     if library == "numpy":
-        parts = [part if isinstance(part, (list, tuple)) else _on_host(part) for part in parts]
+        parts = [_on_host(part) if _is_array(part) else part for part in parts]
     if library == "torch":
         parts = [part.cpu() if _kind(part)[0] == "torch" else part for part in parts]
     if len(parts) < 2:
         return parts[0] if parts else []
     kinds = {_kind(part): part for part in parts}
-    if len({kind[0] for kind in kinds}) > 1 and not {"list", "tuple"} & {k[0] for k in kinds}:
+    if len({kind[0] for kind in kinds}) > 1 and all(map(_is_array, parts)):
         # Arrays of a GPU's library and of the CPU's are joined on the host.
         parts = [_on_host(part) for part in parts]
         kinds = {_kind(part): part for part in parts}
@@ -454,6 +467,11 @@ def _kind(part: Any) -> tuple[str, str]:
     return type(part).__module__.partition(".")[0], str(getattr(part, "dtype", ""))
 
 
+def _is_array(part: Any) -> bool:
+    """True for arrays of any library, which move to the host; lists and tables do not."""
+    return _kind(part)[0] not in ("list", "tuple", "pandas", "polars", "pyarrow")
+
+
 def _one_type(outputs: list[Any], by_gpu: list[bool]) -> list[Any]:
     """Outputs of single tasks, converted so that their type does not depend on the device:
     numbers are Python's own, arrays of a GPU's library are moved to the host."""
@@ -465,7 +483,7 @@ def _one_type(outputs: list[Any], by_gpu: list[bool]) -> list[Any]:
         kinds = [_kinds(itertools.compress(outputs, by)) for by in (by_cpu, by_gpu)]
         if not all(kinds) or kinds[0] & kinds[1]:
             return outputs
-        if not all(hasattr(each, "shape") for each in outputs):
+        if not all(hasattr(each, "shape") and _is_array(each) for each in outputs):
             break
         outputs = list(map(_on_host, outputs))
     words = (
@@ -497,11 +515,8 @@ def _on_host(part: Any) -> Any:
     """Converts an array of any library to NumPy."""
     import numpy
 
-    for name in ("get", "cpu"):
-        copied = getattr(part, name, None)
-        if callable(copied):
-            part = copied()
-    return numpy.asarray(part)
+    name = {"cupy": "get", "torch": "cpu"}.get(_kind(part)[0])
+    return numpy.asarray(getattr(part, name)() if name else part)
 
 
 def _agree(gpu: Any, cpu: Any, relative: float, absolute: float) -> bool:
@@ -523,11 +538,13 @@ def _ended(result: ExecutionResult[T]) -> ExecutionResult[T]:
     """Warns about tasks that the CPU did instead of the GPU."""
     if result.fallback_occurred:
         known = result.to_dict()
-        fallen, tasks = known["fallback"]["tasks"], known["tasks"]
-        why = known["errors"][0]
+        fallen, why = known["fallback"]["tasks"], known["errors"][0]
+        errors = (error for error in result.errors if str(error) in why["message"])
+        traces = (traceback.extract_tb(error.__traceback__)[-1:] for error in errors)
+        place = "".join(f" ({os.path.basename(p.filename)}:{p.lineno})" for p in next(traces, ()))
         warnings.warn(
-            f"{result.operation}: the CPU did {fallen} of {tasks} tasks instead of the GPU: "
-            f"{why['kind']}: {why['message']}",
+            f"{result.operation}: the CPU did {fallen} of {result.tasks} tasks instead of the GPU: "
+            f"{why['kind']}: {why['message']}{place}",
             FallbackWarning,
             stacklevel=3,
         )
@@ -557,11 +574,8 @@ copyreg.pickle(ExecutionResult, _reduced)
 @contextlib.contextmanager
 def _shown(progress: Progress, operation: str, tasks: int) -> Iterator[Callable[[int], Any]]:
     """Shows the progress of a batch."""
-    if callable(progress):
-        yield lambda done: progress(done, tasks)
-        return
-    if not progress:
-        yield lambda done: None
+    if callable(progress) or not progress:
+        yield lambda done: progress(done, tasks) if callable(progress) else None
         return
     try:
         from tqdm.auto import tqdm
@@ -601,7 +615,11 @@ def _processes(cpu: Callable[[Any], Any], asked: dict[str, Any]) -> Callable[[An
     each = None if asked["batched"] else bool(asked["return_exceptions"])
 
     def call(tasks: Any) -> Any:
-        return pool.submit(_in_process, path, tasks, each).result()
+        try:
+            return pool.submit(_in_process, path, tasks, each).result()
+        except BrokenExecutor as error:
+            main = "put the call under `if __name__ == '__main__':`"
+            raise type(error)(f"a process has died; if none could start, {main}") from error
 
     return call
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any, Callable, Iterable, Optional, TypeVar
 
 from . import _breakeven
-from ._errors import InvalidError
+from ._check import count, invalid, number
 from ._profile import Page, Profile
 
 Input = TypeVar("Input")
@@ -46,18 +45,11 @@ class Swept(Page):
         :func:`advise`."""
         return Profile._of(self._raw.profile(), "a sweep")
 
+    def __repr__(self) -> str:
+        return f"<breakeven.Swept: {str(self).splitlines()[-1].strip()}>"
+
     def _page(self) -> _breakeven.Printed:
         return self._raw.page()
-
-
-def _checked(size: Any) -> int:
-    try:
-        whole = operator.index(size)
-    except TypeError:
-        whole = 0
-    if not 0 < whole < 2**63:
-        raise InvalidError(f"sizes: {size!r} is not a whole number of 1 or more")
-    return whole
 
 
 def sweep(
@@ -87,12 +79,14 @@ def sweep(
         The times; a size at which a function raised has a failure.
 
     Raises:
-        InvalidError: A size is not a whole number of 1 or more, or there is none.
+        InvalidError: A size is not a whole number of 1 or more, there is none, or no time.
         Exception: What a function raised, if nothing could be measured.
     """
     if sizes is not None:
-        sizes = [_checked(size) for size in sizes]
+        given, each = sizes, getattr(sizes, "__iter__", tuple)
+        sizes = [count("sizes", size, 1) for size in each()]
         if not sizes:
-            raise InvalidError("sizes: there is none; give a list of whole numbers")
+            raise invalid("sizes", given, "give a list of whole numbers")
+    time_limit = number("time_limit", time_limit, "give seconds, more than 0", 1e-9)
     name = name or str(getattr(cpu, "__qualname__", type(cpu).__qualname__))
     return Swept(_breakeven.sweep(name, sizes, time_limit, make, cpu, gpu))

@@ -23,6 +23,7 @@ import numpy
 from . import _breakeven
 from ._breakeven import ExecutionResult
 from ._breakeven import devices as devices
+from ._check import shown
 from ._errors import InvalidError
 
 if TYPE_CHECKING:
@@ -79,16 +80,9 @@ class Operator:
         arrays = [self._array(at, given) for at, given in enumerate(inputs)]
         return self._raw.run(arrays, operation, strategy, device)
 
-    def __call__(
-        self,
-        *inputs: ArrayLike,
-        strategy: str = "auto",
-        device: Optional[str] = None,
-        operation: Optional[str] = None,
-    ) -> Any:
-        """Only the output of :meth:`run`."""
-        result = self.run(*inputs, strategy=strategy, device=device, operation=operation)
-        return result.outputs
+    def __call__(self, *inputs: ArrayLike, **options: Any) -> Any:
+        """Only the output of :meth:`run`, with its options."""
+        return self.run(*inputs, **options).outputs
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._made
@@ -122,7 +116,12 @@ def _pickles(function: Callable[P, _breakeven.Operator]) -> Callable[P, Operator
 
     @functools.wraps(function)
     def made(*args: P.args, **kwargs: P.kwargs) -> Operator:
-        return Operator(function(*args, **kwargs), functools.partial(made, **kwargs), args)
+        try:
+            raw = function(*args, **kwargs)
+        except (OverflowError, ValueError) as error:
+            given = ", ".join([*map(shown, args), *(f"{k}={shown(v)}" for k, v in kwargs.items())])
+            raise InvalidError(f"{function.__name__}({given}): {error}") from error
+        return Operator(raw, functools.partial(made, **kwargs), args)
 
     made.__module__ = __name__
     return made

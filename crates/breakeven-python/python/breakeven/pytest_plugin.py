@@ -1,8 +1,8 @@
 """The pytest plugin: ``pytest --breakeven`` records the duration of each test, and
 ``--breakeven-baseline`` compares it. The options are in ``breakeven_pytest``.
 
-One session is one run; a verdict needs five on each side. ``--breakeven-runs 5`` repeats the
-session in separate processes.
+One session is one run; a verdict needs four per side, five or more are better.
+``--breakeven-runs 5`` repeats the session in separate processes.
 """
 
 from __future__ import annotations
@@ -42,26 +42,24 @@ class Measure:
         self.samples = 30
 
     def __call__(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        now = time.perf_counter_ns
-        start = now()
-        result = function(*args, **kwargs)
-        first = now() - start
-        calls = 1
-        while calls < 1_000_000:  # short calls are timed together; this warms up too
-            start = now()
+        def timed(calls: int) -> int:
+            start = time.perf_counter_ns()
             for _ in range(calls):
                 function(*args, **kwargs)
-            if now() - start >= _LEAST_NS or first >= _LEAST_NS:
-                break
+            return time.perf_counter_ns() - start
+
+        start = time.perf_counter_ns()
+        result = function(*args, **kwargs)
+        first = time.perf_counter_ns() - start
+        calls = 1
+        # Short calls are timed together; this warms up too.
+        while max(timed(calls), first) < _LEAST_NS and calls < 1_000_000:
             calls *= 2
         samples: list[float] = []
-        began = now()
+        began = time.perf_counter_ns()
         while len(samples) < self.samples:
-            start = now()
-            for _ in range(calls):
-                function(*args, **kwargs)
-            samples.append((now() - start) / calls)
-            if len(samples) >= 5 and now() - began > _MOST_NS:
+            samples.append(timed(calls) / calls)
+            if len(samples) >= 5 and time.perf_counter_ns() - began > _MOST_NS:
                 break
         self._keep(samples)
         return result
@@ -107,6 +105,8 @@ class Session:
                 "--breakeven-accept makes it"
             )
         self._times: dict[str, list[float]] = {}
+        #: Tests that pytest-benchmark measures: it chooses its own number of repetitions.
+        self._benchmarks = 0
         #: Times of tests that have not passed yet.
         self._pending: dict[str, list[float]] = {}
         #: The text at the end.
@@ -132,7 +132,7 @@ class Session:
         if outcome.excinfo is not None:
             return
         fixtures = getattr(item, "fixturenames", ())
-        # pytest-benchmark chooses its own number of repetitions.
+        self._benchmarks += "benchmark" in fixtures
         if not self._pending and not {"benchmark", "measure"} & set(fixtures):
             self._pending[item.nodeid] = [float(taken)]
         for name, samples in self._pending.items():
@@ -146,15 +146,8 @@ class Session:
             {"name": name, "device": "cpu", "runs": [{"samples_ns": samples}]}
             for name, samples in self._times.items()
         ]
-        return Profile(
-            {
-                "format": "breakeven-profile",
-                "version": 1,
-                "generator": "pytest",
-                "environment": environment,
-                "operations": operations,
-            }
-        )
+        head = {"format": "breakeven-profile", "version": 1, "generator": "pytest"}
+        return Profile({**head, "environment": environment, "operations": operations})
 
     def _further_runs(self) -> list[Profile]:
         """The other runs, each a process that repeats this one's work."""
@@ -166,13 +159,8 @@ class Session:
                 self._tell(f"breakeven: run {run} of {self.runs}")
                 file = os.path.join(folder, f"{run}.json")
                 done = subprocess.run(
-                    command,
-                    cwd=invoked.dir,
-                    env={**os.environ, _RUN: file},
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    text=True,
-                    errors="replace",
+                    command, cwd=invoked.dir, env={**os.environ, _RUN: file}, text=True,
+                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
                 )
                 if done.returncode != 0 or not os.path.exists(file):
                     last = "\n".join(done.stdout.splitlines()[-15:])
@@ -225,8 +213,15 @@ class Session:
             if session.exitstatus == 1:
                 self._said.append("not judged: tests failed")
             return
+        if self._benchmarks:
+            self._said.append(
+                f"{self._benchmarks} test(s) use pytest-benchmark's `benchmark`: compare its "
+                "--benchmark-json files with `breakeven compare`"
+            )
         if not self._times:
-            self._said.append("nothing was measured")
+            self._said.append("nothing was measured: no other test passed")
+            # A gate without a measurement does not pass.
+            session.exitstatus = int(self.baseline is not None)
             return
         try:
             self._judge()
@@ -250,11 +245,13 @@ class Session:
                 comparison._gate = (verdict.outcome, verdict.exit_code, [], [])
             writer.write(comparison._page().text(writer._tw.fullwidth, writer._tw.hasmarkup))
             if undecided:
-                writer.write_line(
-                    "INCONCLUSIVE: this is not \"no regression\"; a verdict needs 5 runs on "
-                    "each side: --breakeven-runs 5, for the baseline too",
-                    yellow=True,
-                )
+                writer.write_line("INCONCLUSIVE: this is not \"no regression\"", yellow=True)
+                all = comparison.operations
+                if any(min(each.baseline_runs, each.current_runs) < 4 for each in all):
+                    writer.write_line(
+                        "A verdict needs four runs per side, five or more are better: "
+                        "--breakeven-runs 5, for the baseline too"
+                    )
         for line in self._said:
             writer.write_line(line)
         if self._judged is None and not self._said:

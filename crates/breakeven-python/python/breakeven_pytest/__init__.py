@@ -30,7 +30,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         type=int,
         default=1,
-        help="run the tests in this number of processes; a verdict needs 5 on each side [default: 1]",
+        help="run the tests in this number of processes; a verdict needs four per side, five or "
+        "more are better [default: 1]",
     )
     add(
         "--breakeven-accept",

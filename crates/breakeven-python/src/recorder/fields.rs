@@ -79,6 +79,14 @@ impl Fields {
     }
 }
 
+/// A count of 0 or more, of any numeric type.
+pub(super) fn count<'py>(name: impl IntoPyObject<'py>, value: &Bound<'py, PyAny>) -> PyResult<u64> {
+    value.extract().or_else(|_| {
+        let check = value.py().import("breakeven._check")?;
+        check.call_method1("count", (name, value))?.extract()
+    })
+}
+
 /// A bool, a number or a text of Python's.
 pub(super) fn value_of(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value<'static>> {
     if let Ok(value) = value.cast::<PyBool>() {

@@ -75,7 +75,7 @@ pub(crate) fn losses(py: Python<'_>) -> BTreeMap<&'static str, u64> {
 /// Raises :class:`RecordingError` if nothing was recorded (the file is left unchanged) and
 /// :class:`FileError` if it cannot be written.
 #[pyfunction]
-pub(crate) fn export_recording(py: Python<'_>, path: PathBuf) -> PyResult<()> {
+pub(crate) fn export_json(py: Python<'_>, path: PathBuf) -> PyResult<()> {
     let exported = py.detach(|| profiler().export_json(&path));
     exported.map_err(|error| match error {
         ExportError::Empty => RecordingError::new_err(

@@ -11,8 +11,9 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
 use super::coroutine::Coroutine;
-use super::fields::{Fields, kept, value_of};
+use super::fields::{Fields, count, kept, value_of};
 use super::open;
+use crate::errors::InvalidError;
 
 /// The return value of `be.profile`: a context manager and a decorator.
 #[pyclass(frozen, module = "breakeven", freelist = 64)]
@@ -50,8 +51,7 @@ pub(crate) struct Scope {
 /// device, such as `torch.cuda.synchronize`: it is called at the beginning and the end of a block
 /// or a function.
 ///
-/// Raises TypeError for an attribute of another type, and OverflowError for a negative
-/// count.
+/// Raises TypeError for an attribute of another type, and InvalidError for a negative count.
 // The arguments are parsed by hand: in an extension for every CPython from 3.9 on, the code
 // generated from a signature encodes the names of keywords at every call.
 #[pyfunction]
@@ -143,13 +143,15 @@ impl Scope {
             left -= usize::from(value.is_some());
             Ok(value.filter(|value| !value.is_none()))
         };
-        let mut count = |name| take(name)?.map(|value| value.extract()).transpose();
+        let mut count = |name| take(name)?.map(|value| count(name, &value)).transpose();
         self.fields.bytes = count(intern!(py, "bytes"))?;
         self.fields.items = count(intern!(py, "items"))?;
         self.fields.flops = count(intern!(py, "flops"))?;
         self.size = count(intern!(py, "size"))?;
-        let device = take(intern!(py, "device"))?.map(|device| device.extract());
-        self.device = device.transpose()?;
+        if let Some(device) = take(intern!(py, "device"))? {
+            let refused = |_| InvalidError::new_err(format!("device: {device:?}; give a text"));
+            self.device = Some(device.extract().map_err(refused)?);
+        }
         self.sync = take(intern!(py, "sync"))?.map(Bound::unbind);
         if let Some(sync) = &self.sync
             && !sync.bind(py).is_callable()
@@ -303,22 +305,26 @@ impl Scope {
     }
 
     /// Sets how many bytes the call reads and writes.
-    fn bytes(slf: &Bound<'_, Self>, bytes: u64) -> PyResult<()> {
+    fn bytes(slf: &Bound<'_, Self>, bytes: &Bound<'_, PyAny>) -> PyResult<()> {
+        let bytes = count("bytes", bytes)?;
         Self::set_field(slf, |guard| guard.bytes(bytes))
     }
 
     /// Sets how many items (images, records) the call processes.
-    fn items(slf: &Bound<'_, Self>, items: u64) -> PyResult<()> {
+    fn items(slf: &Bound<'_, Self>, items: &Bound<'_, PyAny>) -> PyResult<()> {
+        let items = count("items", items)?;
         Self::set_field(slf, |guard| guard.items(items))
     }
 
     /// Sets how many floating-point operations the call does.
-    fn flops(slf: &Bound<'_, Self>, flops: u64) -> PyResult<()> {
+    fn flops(slf: &Bound<'_, Self>, flops: &Bound<'_, PyAny>) -> PyResult<()> {
+        let flops = count("flops", flops)?;
         Self::set_field(slf, |guard| guard.flops(flops))
     }
 
     /// Sets the peak memory of the call, bytes.
-    fn memory_bytes(slf: &Bound<'_, Self>, bytes: u64) -> PyResult<()> {
+    fn memory_bytes(slf: &Bound<'_, Self>, bytes: &Bound<'_, PyAny>) -> PyResult<()> {
+        let bytes = count("memory_bytes", bytes)?;
         Self::set_field(slf, |guard| guard.memory_bytes(bytes))
     }
 

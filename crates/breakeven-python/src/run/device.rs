@@ -38,11 +38,6 @@ pub(super) struct PyGpu {
 }
 
 impl PyGpu {
-    /// The exceptions so far.
-    pub(super) fn take_raised(&self) -> Vec<PyErr> {
-        std::mem::take(&mut locked(&self.raised))
-    }
-
     /// Does these tasks, on the calling thread.
     fn call(&self, tasks: &[usize]) -> Called {
         let options = &*self.options;
@@ -57,8 +52,8 @@ impl PyGpu {
                 let part = self.source.part(py, range.clone())?;
                 let outputs = self.function.call(py, part)?;
                 match options.batched || options.processes {
-                    true => split(outputs, range, &self.source, options.check > 0.0),
-                    false => single(outputs),
+                    true => split(outputs, "gpu", range, &self.source, options.check > 0.0),
+                    false => single(outputs, tasks.len()),
                 }
             });
             all.extend(outputs.map_err(|error| self.note(error))?);

@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime};
 
 use breakeven::execute::{
     CpuExecutor, CrossCheck, ExecutionResult, FallbackPolicy, GpuExecutor, StrategyManager,
-    Unchecked, Verify,
+    Unchecked, Verify, end_quarantine,
 };
 use breakeven::hardware::Fact;
 use breakeven::plan::{ExecutionStrategy, GpuSpec, ProfilingHeuristics};
@@ -192,10 +192,11 @@ pub(crate) fn start(
         })
     });
     let keeps = options.keeps_costs && (has_gpu || options.costs.is_some());
+    let kept = (keeps || has_gpu).then(|| costs(options.costs.as_deref(), keeps));
     let tasks = source.len;
     let run = Run {
         function: called(cpu, here),
-        costs: (keeps || has_gpu).then(|| costs(options.costs.as_deref(), keeps)),
+        costs: kept.transpose()?,
         source,
         gpu,
         strategy,
@@ -278,17 +279,19 @@ impl Workers {
     }
 }
 
-/// Deletes the measurements of an operation in that file, or of all.
+/// Deletes the measurements of an operation in that file, or of all, and ends its quarantine.
 #[pyfunction]
 #[pyo3(signature = (operation, path))]
-pub(crate) fn forget(operation: Option<&str>, path: Option<PathBuf>) {
+pub(crate) fn forget(operation: Option<&str>, path: Option<PathBuf>) -> PyResult<()> {
     ways::forget(operation);
-    let costs = costs(path.as_deref(), true);
+    end_quarantine(operation);
+    let costs = costs(path.as_deref(), true)?;
     let now = SystemTime::now();
     match operation {
         Some(operation) => costs.forget(operation, now),
         None => (costs.operations().iter()).for_each(|operation| costs.forget(operation, now)),
     }
+    Ok(())
 }
 
 /// Ends a batch that a panic keeps from ending, so that nobody waits for ever.
@@ -315,7 +318,7 @@ impl Run {
         {
             self.in_items(result);
         }
-        let raised = self.gpu.as_ref().map(|gpu| gpu.take_raised());
+        let raised = (self.gpu.as_ref()).map(|gpu| std::mem::take(&mut *locked(&gpu.raised)));
         self.shared.end(Some(Ended {
             outcome,
             raised: raised.unwrap_or_default(),
@@ -452,7 +455,8 @@ impl Run {
                 py.check_signals()?;
                 let part = self.source.part(py, range.clone())?;
                 let outputs = self.function.call(py, part)?;
-                output::split(outputs, range, &self.source, self.options.check > 0.0)
+                let apart = self.options.check > 0.0;
+                output::split(outputs, "cpu", range, &self.source, apart)
             })
         };
         self.workers
@@ -480,18 +484,30 @@ fn interpreter_has_lock(py: Python<'_>) -> bool {
     asked.and_then(|asked| asked.extract()).unwrap_or(true)
 }
 
-/// The cost model in that file, or of this machine; one in memory if none is kept.
-fn costs(path: Option<&Path>, keeps: bool) -> Arc<Costs> {
+/// The cost model in that file, or of this machine; one in memory if none is kept. Warns once about
+/// a file that cannot be used.
+fn costs(path: Option<&Path>, keeps: bool) -> PyResult<Arc<Costs>> {
     type Open = HashMap<(Option<PathBuf>, bool), Arc<Costs>>;
     static OPEN: LazyLock<Mutex<Open>> = LazyLock::new(Mutex::default);
-    let mut open = locked(&OPEN);
     let key = (path.map(Path::to_owned), keeps);
-    let opened = open.entry(key).or_insert_with(|| {
-        Arc::new(match path {
-            _ if !keeps => Costs::new(),
-            Some(path) => Costs::load(path).0,
-            None => Costs::open_default().0,
-        })
-    });
-    Arc::clone(opened)
+    let mut warning = None;
+    let opened = Arc::clone(locked(&OPEN).entry(key).or_insert_with(|| {
+        let opened = match path {
+            _ if !keeps => (Costs::new(), None),
+            Some(path) => Costs::load(path),
+            None => Costs::open_default(),
+        };
+        warning = opened.1;
+        Arc::new(opened.0)
+    }));
+    if let Some(warning) = warning {
+        let warn = |py: Python<'_>| {
+            let warnings = py.import("warnings")?;
+            warnings
+                .call_method1("warn", (warning.to_string(),))
+                .map(drop)
+        };
+        Python::attach(warn)?;
+    }
+    Ok(opened)
 }

@@ -4,13 +4,13 @@ use std::fmt;
 use std::ops::Range;
 
 use breakeven::execute::TaskError as Failed;
-use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use super::Options;
 use super::source::{Source, kind_of, slice};
-use crate::errors::TaskError;
+use crate::errors::{DeviceError, TaskError};
 
 /// The output of one task.
 pub(super) enum Output {
@@ -61,23 +61,33 @@ impl fmt::Display for Raised {
     }
 }
 
-/// What a function of a whole batch returns.
-const JOINT: &str =
-    "a function of a whole batch must return a list or an array with one output per item";
+/// The error of `by`, the argument `cpu` or `gpu`, that did not return one output per task.
+fn wrong(by: &str, returned: &str, tasks: usize) -> PyErr {
+    let s = if tasks == 1 { "" } else { "s" };
+    let message = format!(
+        "{by} returned {returned} for {tasks} task{s}; it must return a list or an array with one \
+         output per task, in their order"
+    );
+    match by {
+        "cpu" => PyValueError::new_err(message),
+        _ => DeviceError::new_err(("wrong_result", message)),
+    }
+}
 
 /// Splits the joint output of a function for several tasks: one value, or one per task (`apart`).
 pub(super) fn split(
     outputs: Bound<'_, PyAny>,
+    by: &str,
     range: Range<usize>,
     source: &Source,
     apart: bool,
 ) -> PyResult<Vec<Output>> {
-    check_several(&outputs, JOINT)?;
-    let found = outputs.len().map_err(|_| unexpected(&outputs, JOINT))?;
     let items = source.items(range.clone()).len();
+    check_several(&outputs, by, items)?;
+    let found = outputs.len();
+    let found = found.map_err(|_| wrong(by, &kind_of(&outputs), items))?;
     if found != items {
-        let message = format!("{found} outputs of {items} items; {JOINT}, in their order");
-        return Err(PyValueError::new_err(message));
+        return Err(wrong(by, &format!("{found} outputs"), items));
     }
     if apart {
         let part = |task: usize| {
@@ -94,31 +104,28 @@ pub(super) fn split(
     Ok(parts)
 }
 
-/// Refuses what is no ordered container: a mapping, a set, a text, or an unawaited coroutine.
-fn check_several(outputs: &Bound<'_, PyAny>, expected: &str) -> PyResult<()> {
+/// Refuses what is no ordered container: a single value, a mapping, a set, a text, or an unawaited
+/// coroutine.
+fn check_several(outputs: &Bound<'_, PyAny>, by: &str, tasks: usize) -> PyResult<()> {
     let has = |name| outputs.hasattr(name);
-    if has("shape")? {
+    let has_shape = has("shape")?;
+    if has_shape && outputs.len().is_ok() {
         return Ok(());
     }
     if has("cr_frame")? {
         // Otherwise Python warns that it was never awaited.
         outputs.call_method0("close")?;
     }
-    let is_other = has("keys")? || has("isdisjoint")? || has("capitalize")?;
+    let is_other = has_shape || has("keys")? || has("isdisjoint")? || has("capitalize")?;
     match !is_other && (has("__len__")? || has("__iter__")?) {
         true => Ok(()),
-        false => Err(unexpected(outputs, expected)),
+        false => Err(wrong(by, &kind_of(outputs), tasks)),
     }
 }
 
-fn unexpected(outputs: &Bound<'_, PyAny>, expected: &str) -> PyErr {
-    PyTypeError::new_err(format!("{expected}, not {}", kind_of(outputs)))
-}
-
 /// The outputs of several single tasks, one each, as a GPU's function returned them.
-pub(super) fn single(outputs: Bound<'_, PyAny>) -> PyResult<Vec<Output>> {
-    let expected = "gpu must return a list or an array with one output per task";
-    check_several(&outputs, expected)?;
+pub(super) fn single(outputs: Bound<'_, PyAny>, tasks: usize) -> PyResult<Vec<Output>> {
+    check_several(&outputs, "gpu", tasks)?;
     // Python's own numbers, like those of a list.
     let is_flat = outputs
         .getattr("ndim")
@@ -127,10 +134,13 @@ pub(super) fn single(outputs: Bound<'_, PyAny>) -> PyResult<Vec<Output>> {
         Ok(1) if outputs.hasattr("tolist")? => outputs.call_method0("tolist")?,
         _ => outputs,
     };
-    let outputs = outputs.try_iter()?;
-    outputs
-        .map(|output| Ok(Output::Gpu(output?.unbind())))
-        .collect()
+    let each = outputs.try_iter()?;
+    let each = each.map(|output| Ok(Output::Gpu(output?.unbind())));
+    let all = each.collect::<PyResult<Vec<_>>>()?;
+    match all.len() == tasks {
+        true => Ok(all),
+        false => Err(wrong("gpu", &format!("{} outputs", all.len()), tasks)),
+    }
 }
 
 /// All outputs as a list, or, if they were returned jointly, in that type: `joined` joins pieces,

@@ -48,7 +48,7 @@ pub(crate) struct PyExecutionResult {
     /// One per task, in order: a list, or the return value of a function of a complete batch.
     #[pyo3(get)]
     outputs: Py<PyAny>,
-    /// Exceptions of the GPU's function: the first sixteen.
+    /// Exceptions of the GPU's function, the first sixteen, not late calls and failed checks.
     #[pyo3(get)]
     errors: Py<PyList>,
     how: How,
@@ -80,9 +80,12 @@ impl Ended {
                 options.one_type.as_ref(),
             )?,
         };
+        // Unlike `value`, this keeps the traceback.
+        let raised = self.raised.into_iter().map(|error| error.into_value(py));
+        let raised: Vec<_> = raised.collect();
         let made = PyExecutionResult {
             outputs: outputs.unbind(),
-            errors: PyList::new(py, self.raised.iter().map(|error| error.value(py)))?.unbind(),
+            errors: PyList::new(py, raised)?.unbind(),
             how: self.how,
             result,
         };

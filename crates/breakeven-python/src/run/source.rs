@@ -62,7 +62,8 @@ impl Source {
                  the rows as a list",
             ));
         }
-        let len = items.len()?;
+        let len = items.len();
+        let len = len.map_err(|_| refused(&items, "give a list or an array"))?;
         if !batched && len > u32::MAX as usize {
             return Err(InvalidError::new_err(format!(
                 "{len} tasks in one batch: {} is the most; give parts of them",

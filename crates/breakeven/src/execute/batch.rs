@@ -159,7 +159,8 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         self
     }
 
-    /// Stops after this time, as exactly as [`cancel`](Self::cancel) does.
+    /// Stops after this time, as exactly as [`cancel`](Self::cancel) does. If the running
+    /// tasks are the last ones, the batch is complete and succeeds.
     pub fn deadline(mut self, time: Duration) -> Self {
         self.options.deadline = Some(time);
         self

@@ -329,7 +329,7 @@ impl<'b> Engine<'b> {
     /// Marks what was not run after a stop, so that the results so far can be kept. Returns why it
     /// was stopped, none if it was not.
     pub(super) fn leave_out_undone(&self) -> Option<Stop> {
-        let mut shared = self.shared();
+        let mut shared = self.ended();
         let Some(Ending::Stopped(why)) = shared.ending else {
             return None;
         };
@@ -341,9 +341,18 @@ impl<'b> Engine<'b> {
         Some(why)
     }
 
+    /// What the threads shared. A deadline that passed during the last tasks stopped nothing.
+    fn ended(&self) -> MutexGuard<'_, Running> {
+        let mut shared = self.shared();
+        if self.done() >= self.tasks {
+            (shared.ending).take_if(|end| matches!(end, Ending::Stopped(Stop::Deadline)));
+        }
+        shared
+    }
+
     /// Returns how it ended, and the counters.
     pub(super) fn outcome(&self) -> (Option<Ending>, Counts) {
-        let mut shared = self.shared();
+        let mut shared = self.ended();
         if matches!(shared.ending, Some(Ending::Stopped(_))) {
             shared.schedule.forget_unrun();
         }

@@ -14,6 +14,7 @@ from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from .. import _run
+from .._check import count, number
 from .._errors import DeadlineExceeded, FallbackWarning, InvalidError
 from ._decider import Decider, Done, Failure, gpu_of, owned
 from ._result import ClusterResult, NodeLost, NodeShare
@@ -82,9 +83,9 @@ def run(
     """
     known = _run._known(options, "ray.run")
     asked = _run._asked({**_run._DEFAULTS, **known, "cpu": cpu, "gpu": gpu, "deadline": deadline})
-    for name, value in (("batch_size", batch_size), ("num_cpus", num_cpus)):
-        if value is not None and not value > 0:
-            raise InvalidError(f"{name}: {value!r}; give more than 0, or leave it out")
+    batch_size = None if batch_size is None else count("batch_size", batch_size, 1)
+    if num_cpus is not None:
+        num_cpus = number("num_cpus", num_cpus, "give more than 0", 1e-9)
     tasks = _listed(tasks)
     if not ray.is_initialized():
         ray.init()

@@ -102,8 +102,8 @@ def map_batches(
     Exceptions of ``cpu`` are raised by Ray as usual.
     """
     ours = {name: options.pop(name) for name in list(options) if name in _run._DEFAULTS}
-    for name in ours:
-        if name in _NOT_HERE:
+    for name, value in ours.items():
+        if name in _NOT_HERE or (name, value) == ("workers", "processes"):
             raise InvalidError(f"{name}: not for the batches of a dataset; see breakeven.ray.run")
     asked = _run._asked({**_run._DEFAULTS, **ours, "cpu": cpu, "gpu": gpu})
     ours["operation"] = operation = asked["operation"]
