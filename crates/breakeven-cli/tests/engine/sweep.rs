@@ -130,10 +130,12 @@ fn a_gpu_is_held_against_the_cpu() {
     assert_eq!(evidence[0]["tested_to"], 4096.0);
     // What others read it for.
     let profile: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
-    let kept = profile
-        .get("evidence")
-        .and_then(|evidence| evidence.get("break_even"));
-    assert_eq!(kept.and_then(Value::as_array), Some(evidence));
+    let kept = profile["evidence"]["break_even"].as_array().unwrap();
+    assert_eq!(kept.len(), evidence.len());
+    for name in ["operation", "device", "over"] {
+        assert_eq!(kept[0][name], evidence[0][name]);
+    }
+    assert_eq!(kept[0]["tested_to"].as_f64(), Some(4096.0));
 
     // Auto's choice rests on batches of both devices now, of several sizes of item.
     for side in [16, 64] {
