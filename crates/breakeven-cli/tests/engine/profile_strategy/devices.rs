@@ -109,7 +109,9 @@ fn a_gpu_that_fails_half_way_falls_back_and_is_reported() {
         "{fallbacks:?}"
     );
     let ended = profiled.ended.quietly(0);
-    let said = ended.lines_with("device lost: Device is lost");
+    let mut said = ended.lines_with("device lost: Device is lost");
+    // Later batches of the run are without it, for the same reason.
+    said.retain(|line| !line.contains("quarantined"));
     assert_eq!(said.len(), 1, "{ended:#?}");
     let from = format!(
         "fell back from {} (software) to the CPU",
