@@ -34,7 +34,7 @@ fn one_run_writes_all_formats_of_one_verdict() {
     }
     let (code, [table, _, junit], _) = written("--strict --format github");
     assert_eq!(code, Some(1));
-    assert!(table.starts_with("::notice"), "{table}");
+    assert!(table.starts_with("::error"), "{table}");
     assert!(junit.contains("failures=\"1\" errors=\"0\""), "{junit}");
     // Nothing judged is no green list of tests.
     write(directory.path(), "b.json", &[operation("f", 1e6, 0.3, "")]);
