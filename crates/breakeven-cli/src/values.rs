@@ -129,8 +129,8 @@ pub(crate) fn unknown(what: &str, text: &str, names: &[&str]) -> String {
 /// Asks whether the most similar name was meant; empty if none is similar.
 pub(crate) fn similar<'n>(text: &str, names: impl IntoIterator<Item = &'n str>) -> String {
     // A test's name is in its full one, behind that of a file.
-    let likeness =
-        |name: &str| f64::from(u8::from(name.contains(text))) + strsim::jaro_winkler(name, text);
+    let is_in = |name: &str| text.len() > 2 && name.contains(text);
+    let likeness = |name| f64::from(u8::from(is_in(name))) + strsim::jaro_winkler(name, text);
     let likely = (names.into_iter())
         .map(|name| (likeness(name), name))
         .max_by(|(a, _), (b, _)| a.total_cmp(b))

@@ -70,7 +70,8 @@ impl<'a> Accepted<'a> {
                 each.baseline_runs, each.current_runs
             ),
             (None, Some(runs @ ..FEWEST_RUNS)) => format!(
-                "a baseline of {}: a verdict needs {FEWEST_RUNS} per side, better 5",
+                "a baseline of {}: a verdict needs {FEWEST_RUNS} runs per side; five or more \
+                 are better",
                 plural(runs as u64, "run")
             ),
             _ => return,
