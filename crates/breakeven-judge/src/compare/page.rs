@@ -377,7 +377,7 @@ impl ComparisonSummary {
         let mut text = named.join(", ");
         if self.suspected_count > 0 {
             let count = self.suspected_count;
-            text += &format!("; {count} may have changed, but too few runs for a verdict");
+            text += &format!("; {count} may have changed: too few runs for a verdict");
         }
         if self.changed_beside_count > 0 {
             let count = self.changed_beside_count;
