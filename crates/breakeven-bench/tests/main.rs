@@ -188,7 +188,7 @@ fn a_benchmark_that_fails_stops_no_other() {
         assert!(ended.err.matches("made up").count() <= 1, "{}", ended.err);
     }
     let never = Bench::fixture().run("--runs 1 --time 5ms never", "never");
-    let message = "failed: error: it calls iter 0 times, not once";
+    let message = "failed: it calls iter 0 times, not once";
     assert!(
         never.code == Some(1) && never.out.contains(message),
         "{}",

@@ -14,7 +14,7 @@ use clap::{Args, ValueEnum};
 
 use crate::input::{Input, distinct};
 use crate::show::{self, Report};
-use crate::values::Format;
+use crate::values::{Format, by_extension};
 
 #[derive(Debug, Args)]
 pub(crate) struct ConvertArgs {
@@ -22,9 +22,9 @@ pub(crate) struct ConvertArgs {
     #[arg(value_name = "FILE", required_unless_present = "list")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Format to write
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
-    pub(crate) to: ConvertFormat,
+    /// Format to write [default: profile; csv or markdown for FILE.csv, FILE.md]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) to: Option<ConvertFormat>,
 
     /// File to write; it is replaced in one step [default: -, standard output]
     #[arg(short, long, value_name = "FILE")]
@@ -68,6 +68,9 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut dyn Write, err: &mut dyn Write) 
     }
     let target = args.output.as_deref();
     let target = target.filter(|path| *path != Path::new("-"));
+    let figures = [("csv", ConvertFormat::Csv), ("md", ConvertFormat::Markdown)];
+    let by_name = || by_extension(target?, &figures);
+    let to = args.to.or_else(by_name).unwrap_or_default();
     let inputs = distinct(&args.files)?;
     if let Some(path) = target {
         file::check_writable(path)?;
@@ -81,10 +84,10 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut dyn Write, err: &mut dyn Write) 
     }
     let mut input = Input::new(&args.input, err);
     let profile = Profile::join(input.read_all(&args.files)?)?;
-    input.check_options()?;
+    input.finish()?;
     let files = args.files.iter().map(|file| file.display().to_string());
     let files = files.collect::<Vec<_>>().join(", ");
-    let is_table = matches!(args.to, ConvertFormat::Markdown | ConvertFormat::Csv);
+    let is_table = matches!(to, ConvertFormat::Markdown | ConvertFormat::Csv);
     if is_table && profile.operations.is_empty() {
         bail!(
             "{files}: the profile holds no operations to make a table of; measure again, or give \
@@ -100,8 +103,8 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut dyn Write, err: &mut dyn Write) 
         }
     };
     match target {
-        Some(path) => file::replace(path, |file| write(profile, args.to, file).map_err(name))?,
-        None => write(profile, args.to, out).map_err(name)?,
+        Some(path) => file::replace(path, |file| write(profile, to, file).map_err(name))?,
+        None => write(profile, to, out).map_err(name)?,
     }
     Ok(Outcome::Passed)
 }

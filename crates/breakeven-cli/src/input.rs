@@ -15,7 +15,7 @@ use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::Profile;
 use clap::Args;
 
-use crate::values::similar;
+use crate::values::unknown;
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct InputArgs {
@@ -51,22 +51,15 @@ fn unit(text: &str) -> Result<f64, String> {
 }
 
 fn format(text: &str) -> Result<&'static Format, String> {
-    Format::named(text).ok_or_else(|| {
-        let names = || Format::all().map(Format::name);
-        let hint = similar(text, names());
-        let names: Vec<&str> = names().collect();
-        format!(
-            "there is no such format; {hint}there are {}",
-            names.join(", ")
-        )
-    })
+    let names: Vec<&str> = Format::all().map(Format::name).collect();
+    Format::named(text).ok_or_else(|| unknown("format", text, &names))
 }
 
 /// A library's error on a file, with the flag that gives the missing information.
 fn with_flag(error: FileError) -> Error {
     let flag = match error.kind() {
         FileErrorKind::Columns => "--columns",
-        FileErrorKind::Format => "--from",
+        FileErrorKind::Format => "--from; `breakeven convert --list` lists all",
         FileErrorKind::Unit => "--unit",
         _ => return error.into(),
     };
@@ -78,6 +71,8 @@ pub(crate) struct Input<'a> {
     options: Options,
     /// The formats of the files that were read.
     formats: HashSet<&'static str>,
+    /// Each note with the first file that it is about, and the number of files.
+    notes: Vec<(String, PathBuf, usize)>,
     err: &'a mut dyn Write,
 }
 
@@ -87,12 +82,22 @@ impl<'a> Input<'a> {
         Self {
             options,
             formats: HashSet::new(),
+            notes: Vec::new(),
             err,
         }
     }
 
-    /// Refuses an option that applied to none of the files that were read.
-    pub(crate) fn check_options(&self) -> Result<()> {
+    /// Prints the notes on what was read, and refuses an option that applied to none of the files.
+    pub(crate) fn finish(self) -> Result<()> {
+        for (note, first, files) in &self.notes {
+            let more = match files {
+                1 => String::new(),
+                all => format!(" and {} more", all - 1),
+            };
+            let text = format!("note: {}{more}: {note}", first.display());
+            // The reader of stderr may be gone.
+            let _ = writeln!(self.err, "{}", clean(&text));
+        }
         let Options {
             columns, count_ns, ..
         } = &self.options;
@@ -116,9 +121,10 @@ impl<'a> Input<'a> {
         let imported = breakeven_import::read(path, &self.options).map_err(with_flag)?;
         self.formats.extend(imported.format.map(Format::name));
         for note in &imported.notes {
-            let text = format!("note: {}: {note}", path.display());
-            // The reader of stderr may be gone.
-            let _ = writeln!(self.err, "{}", clean(&text));
+            match self.notes.iter_mut().find(|(known, ..)| known == note) {
+                Some((.., files)) => *files += 1,
+                None => self.notes.push((note.clone(), path.to_owned(), 1)),
+            }
         }
         Ok(imported)
     }

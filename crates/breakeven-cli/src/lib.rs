@@ -37,13 +37,13 @@ mod sweep;
 mod tune;
 mod values;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 
 use anyhow::{Error, Result};
 use breakeven_judge::Outcome;
 use breakeven_judge::page::clean;
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Command};
 use exit::Interrupted;
@@ -86,16 +86,28 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli> {
     let args: Vec<OsString> = args.into_iter().collect();
     #[cfg(not(feature = "engine"))]
     left_out::check(&args)?;
-    Ok(Cli::try_parse_from(args).map_err(with_suggestion)?)
+    let command = args.get(1).cloned().unwrap_or_default();
+    Ok(Cli::try_parse_from(args).map_err(|error| with_suggestion(error, &command))?)
 }
 
-/// Suggests the command for names whose letters are not like its own.
-fn with_suggestion(mut error: clap::Error) -> clap::Error {
+/// Suggests the command for names whose letters are not like its own, and what to write in place
+/// of an argument too many.
+fn with_suggestion(mut error: clap::Error, command: &OsStr) -> clap::Error {
     let unknown = error.get(ContextKind::InvalidSubcommand);
     if matches!(unknown, Some(ContextValue::String(name)) if name == "import" || name == "export") {
         let convert = ContextValue::Strings(vec!["convert".to_owned()]);
         error.insert(ContextKind::SuggestedSubcommand, convert);
     }
+    let unknown = error.get(ContextKind::InvalidArg);
+    let is_file = matches!(unknown, Some(ContextValue::String(name)) if !name.starts_with('-'));
+    let hint = match command.to_str().filter(|_| is_file) {
+        _ if error.kind() != ErrorKind::UnknownArgument => return error,
+        Some("compare") => "several files per side: --baseline OLD... --current NEW...",
+        Some("profile") => "a program stands behind --: breakeven profile -- ./program",
+        _ => return error,
+    };
+    let hint = ContextValue::StyledStrs(vec![hint.into()]);
+    error.insert(ContextKind::Suggested, hint);
     error
 }
 

@@ -17,14 +17,12 @@ pub(crate) fn print(page: &Page, out: &mut dyn Write) -> Result<()> {
 /// Widest page, columns: breaking a long name into lines costs its length times this.
 const WIDEST: usize = 1_000;
 
-/// Columns of the terminal; without one, those of `COLUMNS`, else 80.
+/// Columns that `COLUMNS` names, else those of the terminal, else 80.
 pub(crate) fn width() -> usize {
-    if let Some((terminal_size::Width(columns), _)) = terminal_size::terminal_size() {
-        return WIDEST.min(columns.into());
-    }
     let columns = std::env::var("COLUMNS").ok();
     let columns = columns.and_then(|columns| columns.parse().ok());
-    columns.unwrap_or(80).min(WIDEST)
+    let terminal = || Some(terminal_size::terminal_size()?.0.0.into());
+    columns.or_else(terminal).unwrap_or(80).min(WIDEST)
 }
 
 /// Prints a page, or its document, as requested.
@@ -70,7 +68,10 @@ pub(crate) struct Output<'o> {
 impl Output<'_> {
     fn unless_closed<T>(&mut self, written: io::Result<T>, nothing: T) -> io::Result<T> {
         self.is_closed |= matches!(&written, Err(error) if error.kind() == ErrorKind::BrokenPipe);
-        if self.is_closed { Ok(nothing) } else { written }
+        if self.is_closed {
+            return Ok(nothing);
+        }
+        written.map_err(|why| io::Error::new(why.kind(), format!("standard output: {why}")))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Argument values that several commands share: formats, numbers, times, fractions.
 
 use std::num::{IntErrorKind, ParseIntError};
+use std::path::Path;
 use std::str::FromStr;
 #[cfg(feature = "engine")]
 use std::{
@@ -35,6 +36,13 @@ pub(crate) enum PageFormat {
     Json,
     /// For a report or a CI summary
     Markdown,
+}
+
+/// The format that the end of a file's name stands for.
+pub(crate) fn by_extension<F: Copy>(path: &Path, formats: &[(&str, F)]) -> Option<F> {
+    let end = path.extension()?.to_str()?;
+    let format = |(known, format): &(&str, F)| end.eq_ignore_ascii_case(known).then_some(*format);
+    formats.iter().find_map(format)
 }
 
 /// A whole number, 1 or more.
@@ -106,17 +114,25 @@ pub(crate) fn kernel(text: &str) -> Result<&'static str, String> {
     if let Some(name) = names.into_iter().find(|name| *name == text) {
         return Ok(name);
     }
-    let hint = similar(text, names);
-    Err(format!(
-        "there is no such kernel; {hint}there are {}",
+    Err(unknown("kernel", text, &names))
+}
+
+/// That there is no such thing, and what there is.
+pub(crate) fn unknown(what: &str, text: &str, names: &[&str]) -> String {
+    let hint = similar(text, names.iter().copied());
+    format!(
+        "there is no such {what}; {hint}there are {}",
         names.join(", ")
-    ))
+    )
 }
 
 /// Asks whether the most similar name was meant; empty if none is similar.
 pub(crate) fn similar<'n>(text: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+    // A test's name is in its full one, behind that of a file.
+    let is_in = |name: &str| text.len() > 2 && name.contains(text);
+    let likeness = |name| f64::from(u8::from(is_in(name))) + strsim::jaro_winkler(name, text);
     let likely = (names.into_iter())
-        .map(|name| (strsim::jaro_winkler(name, text), name))
+        .map(|name| (likeness(name), name))
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .filter(|(likeness, _)| *likeness > 0.7);
     likely.map_or_else(String::new, |(_, name)| format!("did you mean {name:?}? "))

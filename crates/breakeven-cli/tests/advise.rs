@@ -146,7 +146,7 @@ fn the_same_profile_gives_the_same_advice() {
 #[test]
 fn into_a_file() {
     let directory = directory();
-    let file = directory.path().join("advice.md");
+    let file = directory.path().join("advice");
     let ended = command("--format markdown")
         .env("CLICOLOR_FORCE", "1")
         .args("-o")

@@ -106,7 +106,7 @@ fn another_format() {
     let counts = r#"{"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [{"name": "f"}]},
         "profiles": [{"type": "sampled", "name": "t", "unit": "none", "startValue": 0, "endValue": 1, "samples": [[0]], "weights": [1]}]}"#;
     assert_snapshot!(refused(counts), @"error: [dir]/p.json: the file holds no samples; 1 profile(s) left out: their times cannot be read; the first is number 1: its unit is none, so its weights are counts of samples; give the unit: the rate of the samples, as in 100hz (--unit)");
-    assert_snapshot!(refused("[]"), @"error: [dir]/p.json: not a breakeven profile: it is no JSON object, and a profile is one");
+    assert_snapshot!(refused("[]"), @"error: [dir]/p.json: of no known format, and not a breakeven profile: it is no JSON object, and a profile is one (--from; `breakeven convert --list` lists all)");
     assert_snapshot!(refused(b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xab\x56"), @"error: [dir]/p.json:1:1: the file ends early; its writer was stopped or the copy is incomplete: copy or measure again");
 }
 
@@ -139,14 +139,14 @@ fn deep_nesting() {
 fn huge_texts() {
     let long = "n".repeat(10 << 20);
     assert_snapshot!(refused(operations(&format!("{{\"name\": \"{long}\", \"samples_ns\": [1]}}]}}"))), @"error: [dir]/p.json: operations[0]: the name is 10485760 bytes long; shorten it to at most 65536");
-    assert_snapshot!(refused(format!("{{\"{long}\": 1}}")).replace(&"n".repeat(200), "n…n"), @r#"error: [dir]/p.json: not a breakeven profile: line 1, column 10485767: missing field `format`; a profile begins {"format": "breakeven-profile", "version": 1"#);
-    assert_snapshot!(refused(format!("{{\"format\": \"{long}\"}}")).replace(&"n".repeat(199), "n…n"), @r#"error: [dir]/p.json: not a breakeven profile: its "format" is "n…nn…"; a profile begins {"format": "breakeven-profile", "version": 1"#);
-    assert_snapshot!(refused(&long), @"error: [dir]/p.json: not a breakeven profile: it is not JSON");
+    assert_snapshot!(refused(format!("{{\"{long}\": 1}}")).replace(&"n".repeat(200), "n…n"), @r#"error: [dir]/p.json: of no known format, and not a breakeven profile: line 1, column 10485767: missing field `format`; a profile begins {"format": "breakeven-profile", "version": 1 (--from; `breakeven convert --list` lists all)"#);
+    assert_snapshot!(refused(format!("{{\"format\": \"{long}\"}}")).replace(&"n".repeat(199), "n…n"), @r#"error: [dir]/p.json: of no known format, and not a breakeven profile: its "format" is "n…nn…"; a profile begins {"format": "breakeven-profile", "version": 1 (--from; `breakeven convert --list` lists all)"#);
+    assert_snapshot!(refused(&long), @"error: [dir]/p.json: of no known format, and not a breakeven profile: it is not JSON (--from; `breakeven convert --list` lists all)");
 }
 
 #[test]
 fn utf_16() {
-    assert_snapshot!(refused(b"\xff\xfe{\0}\0"), @"error: [dir]/p.json: not a breakeven profile: it is UTF-16 text; save it as UTF-8");
+    assert_snapshot!(refused(b"\xff\xfe{\0}\0"), @"error: [dir]/p.json: of no known format, and not a breakeven profile: it is UTF-16 text; save it as UTF-8 (--from; `breakeven convert --list` lists all)");
 }
 
 #[test]

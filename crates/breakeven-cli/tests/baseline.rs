@@ -111,8 +111,9 @@ fn a_baseline_of_fewer_runs_is_warned_of() {
         let accept = format!("compare {baseline} few.json --accept");
         let ended = within(&directory, &accept);
         assert_eq!(ended.code, Some(0), "{ended:#?}");
-        let said =
-            format!("warning: {baseline}: a baseline of 1 run: a verdict needs 4 on each side\n");
+        let said = format!(
+            "warning: {baseline}: a baseline of 1 run: a verdict needs 4 runs per side; five or more are better\n"
+        );
         assert_eq!(ended.stderr, said);
     }
 }

@@ -284,7 +284,7 @@ fn wrong_use() {
         ),
         (
             "compare a.json b.json --alpha -1",
-            "unexpected argument '-1'",
+            "give a fraction above zero",
         ),
         (
             "compare a.json b.json --metric speed",

@@ -34,7 +34,7 @@ fn one_run_writes_all_formats_of_one_verdict() {
     }
     let (code, [table, _, junit], _) = written("--strict --format github");
     assert_eq!(code, Some(1));
-    assert!(table.starts_with("::notice"), "{table}");
+    assert!(table.starts_with("::error"), "{table}");
     assert!(junit.contains("failures=\"1\" errors=\"0\""), "{junit}");
     // Nothing judged is no green list of tests.
     write(directory.path(), "b.json", &[operation("f", 1e6, 0.3, "")]);
@@ -71,10 +71,10 @@ fn a_gate_that_passes_says_what_is_undecided() {
         .split_once("per side would be needed\n")
         .unwrap();
     assert_snapshot!(end, @r"
-    1 of 2 operation(s) undecided: the noise between runs is up to 4.7 %, the
-    threshold 5.0 %. These runs could decide them at a threshold of 7.1 %; smaller
-    changes may be hidden; about 57 runs per side would be needed
-    --require-decided ends with 3 unless every operation is decided
+    1 of 2 operations undecided: runs differ by up to 4.7 %. These runs decide at a
+    threshold of 7.1 %, which hides smaller changes. At 5.0 %, about 57 runs per
+    side would be needed
+    --require-decided fails the gate (code 3) while one is undecided
 
     1 inconclusive, 1 unchanged; gate passed
     ");

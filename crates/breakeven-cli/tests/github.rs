@@ -23,10 +23,11 @@ fn no_name_ends_a_workflow_command() {
     write(directory.path(), "b.json", &[steady(name, 2e6)]);
     let ended = within(&directory, "compare a.json b.json --gate --format github").quietly(1);
     let errors = ended.lines_with("error");
-    let [error] = errors[..] else {
+    let [end, error] = errors[..] else {
         panic!("{ended:#?}");
     };
     let title =
         "::error title=50%25%2C a%3A%3Ab%0A%3A%3Aerror%3A%3Ano\u{fffd} on cpu::REGRESSION: ";
     assert!(error.starts_with(title), "{error}");
+    assert!(end.ends_with("gate failed"), "{end}");
 }

@@ -338,16 +338,15 @@ fn a_rule_is_replayed_over_a_history() {
     assert_snapshot!(audited.stdout, @r"
     40 results of 2 operations, each compared with the one before
 
-                                          mean > 5 %  breakeven compare
-    results stopped                          2 of 39            2 of 39
-    of those back by themselves                    0                  0
-    smallest change seen in four of five       4.8 %              5.5 %
+                                            mean > 5 %  breakeven compare
+    results stopped                            2 of 39            2 of 39
+    of these, gone again by themselves               0                  0
+    smallest change found in 80 % of cases       4.8 %              5.5 %
 
     noise between runs  1.0 %
     runs per result     5
-    To decide at 5.0 %, compare needs 4 runs per side.
-    For CI, with 4 runs per side: breakeven compare BASELINE CURRENT --metric mean
-    --threshold 5% --gate
+    For CI, with 4 runs per side: breakeven compare --baseline old-* --current new-*
+    --metric mean --threshold 5% --gate
     ");
     let json = within(&history, "audit breakeven-history.db --format json").quietly(0);
     assert_eq!(json.json()["by_rule"]["stopped"], 2);

@@ -21,6 +21,7 @@ mod import;
 mod inconclusive;
 #[cfg(not(feature = "engine"))]
 mod left_out;
+mod newcomer;
 mod report;
 mod tools;
 mod traces;

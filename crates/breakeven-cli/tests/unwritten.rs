@@ -42,7 +42,10 @@ fn a_full_disk_is_a_failure_and_no_wrong_use() {
         command.command.stdout(full);
         let ended = command.run();
         assert_eq!(ended.code, Some(1), "{ended:#?}");
-        assert!(ended.stderr.contains("No space left"), "{ended:#?}");
+        assert!(
+            ended.stderr.contains("standard output: No space left"),
+            "{ended:#?}"
+        );
     }
 }
 

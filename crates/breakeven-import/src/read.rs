@@ -1,5 +1,6 @@
 //! Reading a file of any format.
 
+use std::fs;
 use std::io::Read;
 use std::path::Path;
 
@@ -103,8 +104,9 @@ fn profile(source: Source) -> Result<Profile, FileError> {
     }
     let is_table = |end: &str| ["csv", "tsv", "jsonl", "ndjson"].contains(&end);
     let (kind, message) = if source.is_folder() {
-        let message = "the folder holds no results of a tool that is known; name a file in it";
-        (FileErrorKind::NotAProfile, message)
+        let unknown = "the folder holds no results of a tool that is known; name a file in it";
+        let message = of_folder(source.path()).unwrap_or_else(|| unknown.to_owned());
+        return Err(FileError::new(FileErrorKind::NotAProfile, message));
     } else if let Some(message) = other::what_to_give(&source) {
         (FileErrorKind::NotAProfile, message)
     } else if source.extension().as_deref().is_some_and(is_table) {
@@ -112,9 +114,38 @@ fn profile(source: Source) -> Result<Profile, FileError> {
                     name=…,time=…,unit=ms";
         (FileErrorKind::Columns, message)
     } else {
-        return file::read_from(source.into_all(), path);
+        let read = file::read_from(source.into_all(), &path);
+        return read.map_err(|error| match error.kind() {
+            FileErrorKind::NotAProfile => {
+                let message = format!("of no known format, and {}", error.message());
+                FileError::new(FileErrorKind::Format, message)
+            }
+            _ => error,
+        });
     };
     Err(FileError::new(kind, message))
+}
+
+/// Files of a folder that are opened to recognise their format.
+const FIRST_FILES: usize = 5;
+
+/// What to name in place of a folder that no importer reads; none if its first files are unknown.
+fn of_folder(folder: &Path) -> Option<String> {
+    let files = fs::read_dir(folder).ok()?.flatten();
+    let files = files.map(|file| file.path());
+    let mut files: Vec<_> = files.filter(|path| path.is_file()).collect();
+    files.sort();
+    let (tool, end) = files.iter().take(FIRST_FILES).find_map(|file| {
+        let source = Source::open(file).ok()?;
+        let tool = importer(&source, &Options::default()).ok()?;
+        let is_known = tool.is_some() || is_profile(&source);
+        Some((tool.map_or("breakeven", Format::name), file.extension()?)).filter(|_| is_known)
+    })?;
+    let count = (files.iter().filter(|file| file.extension() == Some(end))).count();
+    let (end, folder) = (end.display(), folder.display());
+    Some(format!(
+        "the folder holds {count} .{end} file(s), of {tool}; name them: {folder}/*.{end}"
+    ))
 }
 
 fn is_profile(source: &Source) -> bool {

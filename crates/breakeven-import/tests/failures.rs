@@ -32,19 +32,19 @@ fn executions_that_ended_with_another_exit_code_are_no_times() {
     let some = hyperfine("[0, 2, 0]");
     assert_eq!(
         failure(&some, "make"),
-        "error: 1 of 3 executions ended with exit code 2"
+        "1 of 3 executions ended with exit code 2"
     );
     assert_eq!(operation(&some, "make").runs[0].samples_ns, [1e9, 3e9]);
     let all = hyperfine("[2, 2, 2]");
     assert_eq!(
         failure(&all, "make"),
-        "error: 3 of 3 executions ended with exit code 2"
+        "3 of 3 executions ended with exit code 2"
     );
     assert!(operation(&all, "make").runs.is_empty());
     let killed = hyperfine("[null, null, null]");
     assert_eq!(
         failure(&killed, "make"),
-        "error: 3 of 3 executions were killed by a signal"
+        "3 of 3 executions were killed by a signal"
     );
     assert_eq!(failure(&hyperfine("[0, 0, 0]"), "make"), "");
     let summary = r#"{"results": [{"command": "make", "median": 1, "exit_codes": [1]}]}"#;
@@ -65,14 +65,14 @@ fn a_package_of_go_that_panicked_failed() {
     );
     assert_eq!(
         failure(&imported, "example.com/p"),
-        "error: panic: index out of range"
+        "panic: index out of range"
     );
     assert!(imported.profile.interrupted);
     // Without the go command around it nothing follows the panic.
     let alone = read_text(format!("{HEAD}panic: index out of range\n"));
     assert_eq!(
         failure(&alone, "example.com/p"),
-        "error: panic: index out of range"
+        "panic: index out of range"
     );
 }
 
@@ -84,13 +84,13 @@ fn a_benchmark_of_go_that_was_running_failed() {
     let imported = read_text(text);
     assert_eq!(
         failure(&imported, "example.com/p.BenchmarkC-8"),
-        "error: panic: test timed out after 30m0s"
+        "panic: test timed out after 30m0s"
     );
     assert_eq!(imported.profile.operations.len(), 2);
     let verbose = format!("{HEAD}BenchmarkC\npanic: no\nFAIL\texample.com/p\t1s\n");
     assert_eq!(
         failure(&read_text(verbose), "example.com/p.BenchmarkC-8"),
-        "error: panic: no"
+        "panic: no"
     );
 }
 
@@ -100,10 +100,10 @@ fn a_package_of_go_that_was_not_built_failed_and_one_that_logs_a_panic_did_not()
         format!("{HEAD}PASS\nok  \texample.com/p\t1s\nFAIL\texample.com/q [build failed]\n");
     assert_eq!(
         failure(&read_text(built), "example.com/q"),
-        "error: [build failed]"
+        "[build failed]"
     );
     let alone = read_text("FAIL\texample.com/q [build failed]\n");
-    assert_eq!(failure(&alone, "example.com/q"), "error: [build failed]");
+    assert_eq!(failure(&alone, "example.com/q"), "[build failed]");
     let logged = format!("{HEAD}panic: recovered\nPASS\nok  \texample.com/p\t1s\n");
     let logged = read_text(logged);
     assert_eq!(logged.profile.operations.len(), 1);
@@ -145,7 +145,7 @@ fn a_test_case_of_catch2_that_failed_failed() {
     let text = r#"<Catch2TestRun><TestCase name="t"><BenchmarkResults name="b"><mean value="5"/></BenchmarkResults>
         <OverallResult success="false"/></TestCase></Catch2TestRun>"#;
     let imported = read_text(text);
-    assert_eq!(failure(&imported, "t"), "error: the test case failed");
+    assert_eq!(failure(&imported, "t"), "the test case failed");
     assert_eq!(failure(&imported, "t / b"), "");
 }
 
@@ -178,7 +178,7 @@ fn what_a_tool_skipped_did_not_fail_and_is_named() {
         .collect();
     // The name of the second does not depend on whether the first was skipped.
     assert_eq!(names, ["a #2", "b"]);
-    assert_eq!(failure(&google, "b"), "error: no memory");
+    assert_eq!(failure(&google, "b"), "no memory");
     let said = |imported: &Imported, text: &str| {
         let notes: Vec<String> = imported.notes.iter().map(ToString::to_string).collect();
         assert!(notes.iter().any(|note| note == text), "{notes:?}");
@@ -193,10 +193,7 @@ fn what_a_tool_skipped_did_not_fail_and_is_named() {
             {{"axis_values": [{{"name": "n", "value": 2}}], "is_skipped": true, "skip_reason": "Unexpected error: no memory"}}, {{{summary}}}]}}]}}"#
     ));
     assert_eq!(nvbench.profile.operations.len(), 2);
-    assert_eq!(
-        failure(&nvbench, "k n=2"),
-        "error: Unexpected error: no memory"
-    );
+    assert_eq!(failure(&nvbench, "k n=2"), "Unexpected error: no memory");
     said(
         &nvbench,
         "1 benchmark(s) left out: their tool skipped them; the first is k n=1: too large",
@@ -216,7 +213,7 @@ fn a_package_of_go_that_failed_before_its_first_result_failed() {
     ] {
         for head in [head, ""] {
             let imported = read_text(format!("{head}{text}"));
-            assert_eq!(failure(&imported, "p"), format!("error: {reason}"));
+            assert_eq!(failure(&imported, "p"), reason);
             assert_eq!(imported.profile.operations.len(), 1);
         }
     }
@@ -225,7 +222,7 @@ fn a_package_of_go_that_failed_before_its_first_result_failed() {
 {"Action":"start","Package":"p"}
 {"Action":"output","Package":"p","Output":"FAIL\tp [build failed]\n"}
 "##;
-    assert_eq!(failure(&read_text(events), "p"), "error: [build failed]");
+    assert_eq!(failure(&read_text(events), "p"), "[build failed]");
 }
 
 #[test]
@@ -277,7 +274,7 @@ fn what_a_benchmark_of_divan_prints_in_place_of_its_figures_is_a_failure_or_none
     let panicked = read_text(format!(
         "{head}├─ fib   {figures}├─ bad   thread main panicked at benches/alpha.rs:5:\noops\n"
     ));
-    let reason = "error: thread main panicked at benches/alpha.rs:5:";
+    let reason = "thread main panicked at benches/alpha.rs:5:";
     assert_eq!(failure(&panicked, "alpha::bad"), reason);
     let logged = read_text(format!("{head}├─ fib   log line here\n{figures}╰─ cut"));
     assert_eq!(

@@ -40,6 +40,8 @@ const MOST_RUNS: u64 = 20;
 /// A rule that compares two results: a metric and the increase from which it is a regression.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rule {
+    /// The metric's name, as it was given.
+    pub name: String,
     /// The metric; of several runs their mean.
     pub metric: Metric,
     /// The smallest increase that is an alarm, as a fraction.
@@ -53,7 +55,8 @@ impl FromStr for Rule {
         let expected = || {
             let names = Metric::names();
             format!(
-                "{text:?} is no rule; give a metric and a percentage, as in `mean > 5%` ({names})"
+                "{text:?} is no rule; give a metric, > (no other sign is known) and a percentage \
+                 with its %, as in `mean > 5%` ({names})"
             )
         };
         let (metric, above) = text.split_once('>').ok_or_else(expected)?;
@@ -64,6 +67,7 @@ impl FromStr for Rule {
             return Err(expected());
         }
         Ok(Self {
+            name: metric.to_owned(),
             metric: metric.into(),
             threshold: Threshold::percent(percent).map_err(|error| error.to_string())?,
         })
@@ -73,7 +77,7 @@ impl FromStr for Rule {
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = 100.0 * self.threshold.as_fraction();
-        write!(f, "{} > {} %", self.metric, (percent * 1e6).round() / 1e6)
+        write!(f, "{} > {} %", self.name, (percent * 1e6).round() / 1e6)
     }
 }
 
@@ -126,7 +130,7 @@ pub fn audit(entries: &[Profile], rule: &Rule) -> Result<Audit, CompareError> {
     let series = series(entries, &rule.metric);
     if series.is_empty() {
         return Err(CompareError::NothingToAudit {
-            metric: rule.metric.to_string(),
+            metric: rule.metric.clone(),
             entries: entries.len(),
         });
     }
@@ -298,11 +302,13 @@ impl Audit {
                 row("results stopped", &|judge| {
                     format!("{} of {}", judge.stopped, self.changes)
                 }),
-                row("of those back by themselves", &|judge| {
+                row("of these, gone again by themselves", &|judge| {
                     judge.came_back.to_string()
                 }),
-                row("smallest change seen in four of five", &|judge| {
-                    judge.sees_from.map_or_else(|| "none".to_owned(), percent)
+                row("smallest change found in 80 % of cases", &|judge| {
+                    judge
+                        .sees_from
+                        .map_or_else(|| "too few runs".to_owned(), percent)
                 }),
             ],
             ..Table::default()
@@ -313,19 +319,17 @@ impl Audit {
             ("runs per result", self.runs.to_string()),
         ]);
         let at = percent(self.rule.threshold.as_fraction());
-        page.say(match self.runs_needed {
-            Some(runs) => format!("To decide at {at}, compare needs {}.", per_side(runs)),
-            None => format!("The past does not say how many runs decide at {at}."),
-        });
-        if let Some((threshold, runs)) = self.suggested {
-            let threshold = unit::count((1000.0 * threshold).round() / 10.0);
-            page.say(format!(
-                "For CI, with {}: breakeven compare BASELINE CURRENT --metric {} --threshold \
-                 {threshold}% --gate",
+        page.say(match (self.suggested, self.runs_needed) {
+            (Some((threshold, runs)), _) => format!(
+                "For CI, with {}: breakeven compare --baseline old-* --current new-* --metric {} \
+                 --threshold {}% --gate",
                 per_side(runs),
-                self.rule.metric
-            ));
-        }
+                self.rule.name,
+                unit::count((1000.0 * threshold).round() / 10.0)
+            ),
+            (None, Some(runs)) => format!("To decide at {at}, compare needs {}.", per_side(runs)),
+            (None, None) => format!("The past does not say how many runs decide at {at}."),
+        });
         page
     }
 }

@@ -167,8 +167,7 @@ impl Limits {
                 Limited::Mean => return None,
                 Limited::Memory => Idle::NoMemory,
             };
-            let budget = budget.scope.to_string();
-            Some(IdleBudget { budget, why })
+            Some(budget.scope.idle(why, profiles))
         });
         let mut idle: Vec<_> = idle.collect();
         // The limits of one entry.
@@ -179,12 +178,18 @@ impl Limits {
 
 /// A budget or a relative limit that applies to no operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
-#[error("the limit of {budget} applies to no operation: {why}")]
+#[error(
+    "the limit of {budget} applies to no operation: {why}{}",
+    .like.as_ref().map_or_else(String::new, |like| format!("; did you mean {like:?}?"))
+)]
 pub struct IdleBudget {
     /// What it limits, in words.
     pub budget: String,
     /// Why.
     pub why: Idle,
+    /// An operation whose name contains that of the limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub like: Option<String>,
 }
 
 /// Why a limit applies to no operation.
@@ -272,6 +277,15 @@ pub struct Scope {
 }
 
 impl Scope {
+    pub(crate) fn idle(&self, why: Idle, profiles: &[Profile]) -> IdleBudget {
+        let all = profiles.iter().flat_map(|profile| &profile.operations);
+        let mut names = all.map(|each| &each.name);
+        let is_like = |name: &&String| **name != self.operation && name.contains(&self.operation);
+        let (budget, like) = (self.to_string(), names.find(is_like).cloned());
+        let like = like.filter(|_| why == Idle::Absent);
+        IdleBudget { budget, why, like }
+    }
+
     /// True if the limit applies to the operation.
     pub fn is_for(&self, operation: &Operation) -> bool {
         self.operation == operation.name

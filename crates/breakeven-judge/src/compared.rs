@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use breakeven_profile::profile::Profile;
 use serde::Serialize;
 
-use crate::compare::ProfilerComparison;
+use crate::compare::{ChangeType, OperationComparison, ProfilerComparison};
 use crate::gate::{Outcome, Policy, Reason, Verdict, gate, hold_budgets};
 use crate::page::figures::revision;
 use crate::page::{Page, Text, Tone};
@@ -91,7 +91,17 @@ impl Compared {
 
     /// The number of operations per verdict, and the gate's outcome, in one line.
     pub fn summary(&self) -> String {
-        let summary = self.comparison.get_summary().text();
+        let mut summary = self.comparison.get_summary().text();
+        let mut below = self.comparison.by_weight();
+        below.retain(|OperationComparison { judged, .. }| {
+            let is_worse = |ratio: f64| ratio.ln() * judged.metric.worse() > 0.0;
+            let is_unchanged = judged.change_type == ChangeType::NoChange;
+            is_unchanged && judged.is_significant && judged.ratio.is_some_and(is_worse)
+        });
+        if let Some(worst) = below.first() {
+            let (count, name, change) = (below.len(), worst.name(), worst.judged.change_text());
+            summary += &format!("; {count} worse by less than the threshold ({name} {change})");
+        }
         match self.gated {
             true => format!("{summary}; gate {}", self.verdict.outcome),
             false => summary,
@@ -127,9 +137,13 @@ fn in_words(reasons: &[Reason], hint: fn(Hint) -> Option<&'static str>) -> Vec<S
     in_words.collect()
 }
 
-/// The reasons that the table does not show; inconclusive operations that need the
+/// The reasons, unless the table shows them all; inconclusive operations that need the
 /// same number of runs are one reason.
 fn beside_the_table(reasons: &[Reason]) -> Vec<Reason> {
+    let is_regression = |reason: &Reason| matches!(reason, Reason::Regression { .. });
+    if reasons.iter().all(is_regression) {
+        return Vec::new();
+    }
     let mut inconclusive = HashMap::new();
     for reason in reasons {
         if let Reason::Inconclusive { runs_needed, .. } = reason {
@@ -137,7 +151,6 @@ fn beside_the_table(reasons: &[Reason]) -> Vec<Reason> {
         }
     }
     let beside = reasons.iter().filter_map(|reason| match reason {
-        Reason::Regression { .. } => None,
         Reason::Inconclusive { runs_needed, .. } => match inconclusive.remove(runs_needed)? {
             1 => Some(reason.clone()),
             count => Some(Reason::Inconclusive {

@@ -340,7 +340,7 @@ fn a_limit_of_memory_that_was_not_recorded_is_named_and_once() {
         1
     );
     let found = limits("f").unmatched(std::slice::from_ref(&profile));
-    let [IdleBudget { budget, why }] = &found[..] else {
+    let [IdleBudget { budget, why, .. }] = &found[..] else {
         panic!("one limit that judges nothing")
     };
     assert_eq!(budget, "\"f\"");

@@ -99,8 +99,8 @@ fn a_wide_terminal_and_a_narrow_one() {
     b|c
     an_operation_with_a_long_name
       failed: it was lost
-    left out: median; a wider terminal shows
-    more, JSON all
+    left out: median; a wider terminal or
+    COLUMNS=160 shows more, JSON all
 
     Bottlenecks
     a: slow

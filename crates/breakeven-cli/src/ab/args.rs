@@ -32,7 +32,7 @@ pub(crate) struct AbArgs {
 
     /// Smallest difference that counts, as in 5% or 0.05
     #[arg(long, value_name = "FRACTION", default_value = "5%")]
-    #[arg(value_parser = crate::values::threshold)]
+    #[arg(value_parser = crate::values::threshold, allow_hyphen_values = true)]
     pub(crate) threshold: Threshold,
 
     /// Stop after this time, warm-ups included, even if undecided, as in 60s; a command that still

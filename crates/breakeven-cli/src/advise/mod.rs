@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use crate::input::Input;
 use crate::print::page_or_document;
+use crate::values::{PageFormat, by_extension};
 
 #[derive(Debug, Args)]
 pub(crate) struct AdviseArgs {
@@ -36,9 +37,9 @@ pub(crate) struct AdviseArgs {
     #[arg(long)]
     pub(crate) critical: bool,
 
-    /// Format of the output
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: crate::values::PageFormat,
+    /// Format of the output [default: table, or what the name of the file ends with]
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<PageFormat>,
 
     /// File to write instead of standard output
     #[arg(short, long, value_name = "FILE")]
@@ -51,7 +52,10 @@ pub(crate) struct AdviseArgs {
 pub(crate) fn run(args: &AdviseArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Outcome> {
     let report = advise(args, Input::new(&args.input, err))?;
     let mut text = Vec::new();
-    page_or_document(args.format, || report.page(), || &report, &mut text)?;
+    let ends = [("json", PageFormat::Json), ("md", PageFormat::Markdown)];
+    let by_name = || by_extension(args.output.as_deref()?, &ends);
+    let format = args.format.or_else(by_name).unwrap_or_default();
+    page_or_document(format, || report.page(), || &report, &mut text)?;
     match &args.output {
         None => out.write_all(&text).and_then(|()| out.flush())?,
         Some(path) => {
@@ -75,7 +79,7 @@ fn advise(args: &AdviseArgs, mut input: Input<'_>) -> Result<AdviceReport> {
             )
         })?;
     }
-    input.check_options()?;
+    input.finish()?;
     let optimizer = ProfilerOptimizer::new(&profile);
     let top = args.top.get();
     let shown = match args.critical {

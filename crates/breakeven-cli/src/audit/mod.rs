@@ -14,8 +14,8 @@ use crate::values::PageFormat;
 
 #[derive(Debug, Args)]
 pub(crate) struct AuditArgs {
-    /// Past results, oldest first: profiles, files of other tools, or a history (of the machine of its
-    /// newest entry)
+    /// Past results, oldest first (sorted if dated): profiles, files of other tools, or a history (of
+    /// the machine of its newest entry)
     #[arg(value_name = "PAST", required = true)]
     pub(crate) past: Vec<PathBuf>,
 
@@ -35,8 +35,13 @@ pub(crate) struct AuditArgs {
 pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Outcome> {
     distinct(&args.past)?;
     let mut input = Input::new(&args.input, err);
-    let entries = input.read_past(&args.past, None, usize::MAX)?;
-    input.check_options()?;
+    let mut entries = input.read_past(&args.past, None, usize::MAX)?;
+    // A shell lists past-10 before past-2.
+    let is_dated = entries.iter().all(|entry| entry.created.is_some());
+    if is_dated && args.past.len() > 1 {
+        entries.sort_by(|a, b| a.created.cmp(&b.created));
+    }
+    input.finish()?;
     let audit = audit(&entries, &args.rule)?;
     page_or_document(args.format, || audit.page(), || &audit, out)?;
     Ok(Outcome::Passed)

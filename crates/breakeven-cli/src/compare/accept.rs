@@ -30,7 +30,17 @@ impl<'a> Accepted<'a> {
     /// because it would be overwritten.
     pub(super) fn before(&self) -> Result<Option<Profile>> {
         let exists = self.0.try_exists()?;
-        Ok(exists.then(|| file::read(self.0)).transpose()?)
+        let read = exists.then(|| file::read(self.0)).transpose();
+        let tool = || breakeven_import::read(self.0, &<_>::default()).ok()?.format;
+        if read.is_err()
+            && let Some(tool) = tool()
+        {
+            let (name, tool) = (self.0.display(), tool.name());
+            bail!(
+                "--accept writes breakeven profiles, and {name} is a file of {tool}; name another"
+            );
+        }
+        Ok(read?)
     }
 
     /// The error text if the sides cannot be compared.
@@ -60,7 +70,8 @@ impl<'a> Accepted<'a> {
                 each.baseline_runs, each.current_runs
             ),
             (None, Some(runs @ ..FEWEST_RUNS)) => format!(
-                "a baseline of {}: a verdict needs {FEWEST_RUNS} on each side",
+                "a baseline of {}: a verdict needs {FEWEST_RUNS} runs per side; five or more \
+                 are better",
                 plural(runs as u64, "run")
             ),
             _ => return,

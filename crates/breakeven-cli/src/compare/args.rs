@@ -7,7 +7,8 @@ use breakeven_judge::Threshold;
 use breakeven_judge::compare::{METRICS, Metric};
 use clap::Args;
 
-use super::format::{self, Format};
+use super::format::{self, FORMATS, Format};
+use crate::values::unknown;
 
 #[derive(Debug, Args)]
 #[command(
@@ -16,11 +17,11 @@ use super::format::{self, Format};
 )]
 pub(crate) struct CompareArgs {
     /// The profile to compare against, or a file of another tool
-    #[arg(value_name = "BASELINE", required_unless_present = "baselines")]
+    #[arg(value_name = "BASELINE", required_unless_present_any = ["baselines", "currents"])]
     pub(crate) baseline: Option<PathBuf>,
 
     /// The profile to judge, or a file of another tool; - is the standard input
-    #[arg(value_name = "CURRENT", required_unless_present = "currents")]
+    #[arg(value_name = "CURRENT", required_unless_present_any = ["baselines", "currents"])]
     pub(crate) current: Option<PathBuf>,
 
     /// Profiles to compare against, with their runs merged
@@ -62,6 +63,7 @@ pub(crate) struct CompareArgs {
 
     /// Smallest change that makes an operation better or worse, as in 5% or 0.05
     #[arg(long, value_name = "FRACTION", default_value = "5%", value_parser = crate::values::threshold)]
+    #[arg(allow_hyphen_values = true)]
     pub(crate) threshold: Threshold,
 
     /// Judge changes relative to the common shift of nearly all operations
@@ -70,6 +72,7 @@ pub(crate) struct CompareArgs {
 
     /// False-positive rate, corrected for the number of operations (Benjamini–Hochberg)
     #[arg(long, value_name = "FRACTION", default_value = "5%", value_parser = crate::values::part)]
+    #[arg(allow_hyphen_values = true)]
     pub(crate) alpha: f64,
 
     /// Earlier profiles, oldest first, from which to estimate the noise between runs of each
@@ -86,9 +89,9 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) budget: Option<PathBuf>,
 
-    /// Format of the output
-    #[arg(long, default_value = "table", value_parser = format::parser())]
-    pub(crate) format: &'static Format,
+    /// Format of the output [default: table, or what the name of the file ends with]
+    #[arg(long, value_parser = format::parser())]
+    pub(crate) format: Option<&'static Format>,
 
     /// File to write in that format, while the table is printed; or FORMAT=FILE, once per format
     #[arg(short, long, value_name = "[FORMAT=]FILE", value_parser = output)]
@@ -120,14 +123,16 @@ fn metric(text: &str) -> Result<Metric, Infallible> {
     Ok(Metric::from(text))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "clap calls it")]
-fn output(text: &str) -> Result<Output, Infallible> {
-    let named = text.split_once('=').and_then(|(format, path)| {
-        let format = Format::named(format)?;
-        Some((format, path))
-    });
+fn output(text: &str) -> Result<Output, String> {
+    let is_word = |word: &str| word.chars().all(|c| c.is_alphanumeric() || c == '-');
+    let (format, path) = match text.split_once('=').filter(|(word, _)| is_word(word)) {
+        Some((word, path)) => (Some(word), path),
+        None => (None, text),
+    };
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    let named = |word| Format::named(word).ok_or_else(|| unknown("format", word, &names));
     Ok(Output {
-        format: named.map(|(format, _)| format),
-        path: named.map_or(text, |(_, path)| path).into(),
+        format: format.map(named).transpose()?,
+        path: path.into(),
     })
 }

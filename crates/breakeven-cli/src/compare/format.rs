@@ -1,12 +1,14 @@
 //! The formats of the output: one row each, which names its writer.
 
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::Result;
 use breakeven_judge::Compared;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::{github, json, junit, page};
+use crate::values::by_extension;
 
 /// A format of the output.
 #[derive(Debug)]
@@ -38,6 +40,12 @@ const fn row(name: &'static str, about: &'static str, write: Writer) -> Format {
 impl Format {
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.name == name)
+    }
+
+    /// The format that a file's name stands for.
+    pub(crate) fn of(path: &Path) -> Option<&'static Self> {
+        let ends = [("json", "json"), ("md", "markdown"), ("xml", "junit")];
+        Self::named(by_extension(path, &ends)?)
     }
 }
 

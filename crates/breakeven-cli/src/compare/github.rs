@@ -21,7 +21,15 @@ pub(super) fn write(report: &Compared, out: &mut dyn Write) -> Result<()> {
         let (title, message) = (property(title), data(message));
         writeln!(out, "::{level} title={title}::{message}")
     };
-    say("notice", WHOLE, &report.summary())?;
+    let level = |outcome| match outcome {
+        Outcome::Failed => "error",
+        Outcome::Mismatched | Outcome::Inconclusive | Outcome::Passed => "warning",
+    };
+    let whole = match report.verdict.outcome {
+        Outcome::Passed => "notice",
+        outcome => level(outcome),
+    };
+    say(whole, WHOLE, &report.summary())?;
     let warnings = comparison.warnings.iter().map(ToString::to_string);
     let whole = comparison.shift_text().into_iter().chain(warnings);
     for warning in whole.chain(comparison.undecided_text()) {
@@ -32,10 +40,7 @@ pub(super) fn write(report: &Compared, out: &mut dyn Write) -> Result<()> {
         .collect();
     let shown = &report.shown;
     for reason in shown.reasons.iter().chain(&shown.undecided) {
-        let level = match reason.outcome() {
-            Outcome::Failed => "error",
-            Outcome::Mismatched | Outcome::Inconclusive | Outcome::Passed => "warning",
-        };
+        let level = level(reason.outcome());
         let judged = match reason {
             Reason::Regression { operation, .. } | Reason::Inconclusive { operation, .. } => {
                 operations.get_key_value(operation)

@@ -35,7 +35,8 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
         None => input.read_all(&baseline)?,
     };
     let after = input.read_all(&current)?;
-    input.check_options()?;
+    let history = input.read_past(&args.history, after.first(), ENTRIES)?;
+    input.finish()?;
     // Refused before anything is printed.
     let joined = accepted.as_ref().map(|_| accept::joined(after.clone()));
     let accepted = accepted.zip(joined.transpose()?);
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
     let options = Options {
         threshold: args.threshold,
         alpha: args.alpha,
-        history: input.read_past(&args.history, after.first(), ENTRIES)?,
+        history,
         relative_to_common_shift: args.relative,
         plain_threshold: args.plain_threshold,
         metric: args.metric.clone(),
@@ -66,12 +67,11 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
     let report = Compared::new(sources, comparison, args.gate.then_some(policy));
     // The files are written first, so that they do not wait for a blocked terminal.
     for Output { format, path } in &args.output {
-        write_file(&report, format.unwrap_or(args.format), path)?;
+        let format = format.or(args.format).or_else(|| Format::of(path));
+        write_file(&report, format.unwrap_or(&FORMATS[0]), path)?;
     }
-    let printed = match args.output.iter().all(|output| output.format.is_some()) {
-        true => args.format,
-        false => &FORMATS[0],
-    };
+    let is_printed = args.output.iter().all(|output| output.format.is_some());
+    let printed = args.format.filter(|_| is_printed).unwrap_or(&FORMATS[0]);
     (printed.write)(&report, out).and_then(|()| Ok(out.flush()?))?;
     if let Some((accepted, joined)) = &accepted {
         accepted.warn(joined, &report.comparison.operations, err);

@@ -11,7 +11,7 @@ pub(crate) fn flag(hint: Hint) -> Option<&'static str> {
         Hint::CommonShift => "--relative judges the changes relative to the common shift",
         Hint::Missing => "--allow-missing lets it pass",
         Hint::MeanAlone => "--strict fails on it, --metric mean judges it",
-        Hint::Undecided => "--require-decided ends with 3 unless every operation is decided",
+        Hint::Undecided => "--require-decided fails the gate (code 3) while one is undecided",
     })
 }
 
@@ -34,10 +34,12 @@ pub(super) fn said(report: &Compared, operation: &OperationComparison) -> String
     if report.comparison.relative_to_common_shift && !change.is_empty() {
         change += " relative to the common shift";
     }
+    let limit = report.comparison.limit_text(operation);
     let parts = [
         (", ", change),
         (" ", test.unwrap_or_default()),
         ("; ", operation.judged.note_text()),
+        ("; ", limit.unwrap_or_default()),
     ];
     for (before, part) in parts.iter().filter(|(_, part)| !part.is_empty()) {
         said.push_str(before);

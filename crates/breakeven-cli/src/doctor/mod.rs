@@ -47,7 +47,7 @@ pub(crate) struct DoctorArgs {
 
     /// Smallest change to detect on this machine, as in 5% or 0.05
     #[arg(long, value_name = "FRACTION", default_value = "5%")]
-    #[arg(value_parser = crate::values::threshold)]
+    #[arg(value_parser = crate::values::threshold, allow_hyphen_values = true)]
     pub(crate) threshold: Threshold,
 
     /// Most runs per side that are acceptable: a machine that needs more is not fit
@@ -232,9 +232,8 @@ impl Diagnosis {
                 (None, _) => "its noise could not be measured".to_owned(),
                 (_, Some(needed)) if needed.runs <= most => return None,
                 (_, Some(needed)) => format!(
-                    "its times vary so much that {} per side are needed, and --runs allows {}",
-                    plural(needed.runs, "run"),
-                    plural(most, "run")
+                    "its times vary: a comparison needs {} per side, more than --runs {most}",
+                    plural(needed.runs, "run")
                 ),
                 (_, None) => "its times vary so much that no number of runs is enough".to_owned(),
             };

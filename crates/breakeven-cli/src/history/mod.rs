@@ -115,7 +115,7 @@ fn add(path: &Path, args: &AddArgs, out: &mut dyn Write, err: &mut dyn Write) ->
             additions.push((file.clone(), at, profile));
         }
     }
-    input.check_options()?;
+    input.finish()?;
     for note in notes {
         // The reader of stderr may be gone.
         let _ = writeln!(err, "{}", clean(&note));

@@ -71,7 +71,9 @@ pub(super) fn run(args: &MonitorArgs, path: &Path, err: &mut dyn Write) -> Resul
     if let (Some(from), Ended::Exit(status)) = (from, &ended)
         && status.success()
     {
-        profile = Input::new(&<_>::default(), err).read(from)?;
+        let mut input = Input::new(&<_>::default(), err);
+        profile = input.read(from)?;
+        input.finish()?;
     }
     profile.interrupted |= matches!(ended, Ended::Interrupted);
     let written = keep(profile, record, path, err)?;

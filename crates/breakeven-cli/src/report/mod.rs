@@ -67,7 +67,7 @@ pub(crate) fn run(args: &ReportArgs, err: &mut dyn Write) -> Result<Outcome> {
         input.read_all(&args.files)?,
         input.read_all(&args.baseline)?,
     );
-    input.check_options()?;
+    input.finish()?;
     let options = Options {
         limits: limits.clone().unwrap_or_default(),
         ..Options::default()

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &ShowArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
     let limits = crate::input::limits(args.budget.as_deref())?;
     let mut input = Input::new(&args.input, err);
     let profile = input.read(&args.file)?;
-    input.check_options()?;
+    input.finish()?;
     let report = Report::new(profile, limits);
     write(&report, args.format, out, err)?;
     // Showing a failure is no failure.

@@ -48,8 +48,10 @@ pub(super) fn measure(
     let begun = Instant::now();
     let progress = progress(args.time_limit.as_millis().try_into().unwrap_or(u64::MAX));
     let mut broken = None;
+    let mut gone = None;
+    let mut largest = [0; 2];
     let mut swept = watched(Some(limit.end), |running| {
-        let run = |side: Side, size: u64| -> Result<Option<f64>> {
+        let mut run = |side: Side, size: u64| -> Result<Option<f64>> {
             let command = commands[side as usize];
             let mut template = template(command, size)?;
             if needs_shell {
@@ -62,12 +64,23 @@ pub(super) fn measure(
                 return Ok(None);
             }
             let ended = Process::run(template.command(Filling::default()), running);
+            let largest = &mut largest[side as usize];
             match ended.how {
                 // A process that was asked to end may still exit with success.
                 _ if limit.is_reached() => Ok(None),
-                How::Exit(0) => Ok(Some(ended.took.as_secs_f64() * 1e9)),
+                How::Exit(0) => {
+                    *largest = size.max(*largest);
+                    Ok(Some(ended.took.as_secs_f64() * 1e9))
+                }
                 How::Unwanted | How::TimedOut => Ok(None),
-                How::NotStarted(why) => Err(anyhow!("cannot run {command:?}: {why}")),
+                How::NotStarted(why) if *largest == 0 => {
+                    Err(anyhow!("cannot run {command:?}: {why}"))
+                }
+                // A failure would take the times of this size away.
+                How::NotStarted(why) if size <= *largest => {
+                    gone = Some(format!("{command:?} can no longer be started: {why}"));
+                    Ok(None)
+                }
                 how => Err(how.into()),
             }
         };
@@ -93,6 +106,7 @@ pub(super) fn measure(
     }
     swept.interrupted = limit.is_interrupted();
     let mut session = Session::new(&machine.hardware);
+    session.warnings.extend(gone);
     let measured = swept.profile();
     session.profile.operations = measured.operations;
     for operation in &mut session.profile.operations {

@@ -102,7 +102,7 @@ fn the_page_has_what_the_runs_used_and_how_they_ended() {
            mean   ± dev     min  median     p95     p99     max    CV  call/s
     ./encode --fast
     cpu  21.0ms  1.41ms  20.0ms  21.0ms  21.9ms  22.0ms  22.0ms  6.7%    47.6
-      failed: error: run 3: signal 9
+      failed: run 3: signal 9
     ./encode --fast: user 12.0 ms, system 3.00 ms, memory 38.1 MiB, 210 page faults,
     exit codes 3, signal 9
     ");

@@ -285,13 +285,14 @@ fn it_is_shown_and_compared() {
          calls   total     own  share    mean  median     p95     p99     max    CV
     f
     cpu     45  45.0ms  45.0ms   100%  1.00ms  1.00ms  1.00ms  1.00ms  1.00ms  0.0%
-    left out: call/s, min, ± dev; a wider terminal shows more, JSON all
+    left out: call/s, min, ± dev; a wider terminal or COLUMNS=160 shows more, JSON
+    all
 
     Machine while measuring
     device               use  max  others  °C  max °C    W  max W   GHz  limited
     cpu                  85%  89%     31%  88      93   65     65  3.20      75%
     cuda:0 Example H200  95%  95%                      690    690  1.98
-    left out: memory; a wider terminal shows more, JSON all
+    left out: memory; a wider terminal or COLUMNS=160 shows more, JSON all
     cpu: clocks were throttled by: thermal in 75% of the readings
     40 readings over 10.0 s, one every 1.00 s; up to 4 neighbouring readings are
     merged into one sample

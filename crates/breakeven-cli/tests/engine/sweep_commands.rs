@@ -122,6 +122,32 @@ fn a_command_that_fails_costs_its_size() {
 }
 
 #[test]
+fn a_command_that_is_deleted_costs_no_times() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = directory();
+    let script = directory.path().join("gpu");
+    fs::write(&script, "#!/bin/sh\n[ $1 -lt 4 ] || rm -f \"$0\"\n").unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let gpu = format!("{} {{n}}", script.display());
+    let args = "--from 2 --to 8 --time-limit 30s --format json";
+    let ended = sweep("true {n}", &gpu, args).run();
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    let points = &ended.json()["points"];
+    for at in [0, 1] {
+        let rounds = points[at]["times"][1]["rounds_ns"].as_array().unwrap();
+        assert_eq!(rounds.len(), 1, "{ended:#?}");
+    }
+    let failure = points[2]["times"][1]["failure"]["message"]
+        .as_str()
+        .unwrap();
+    assert!(failure.contains("No such file"), "{failure}");
+    assert!(
+        ended.stderr.contains("can no longer be started"),
+        "{ended:#?}"
+    );
+}
+
+#[test]
 fn ctrl_c_keeps_the_times() {
     let directory = directory();
     let file = directory.path().join("pair.json");

@@ -100,7 +100,7 @@ impl Swept {
             BreakEven::Unclear { not_before: None } => ":",
             _ => "",
         };
-        let remedy = format!("try more rounds, or {wider} values");
+        let remedy = format!("measure longer, or try {wider} values");
         let text = break_even.text(over, rival.tried_to(), &remedy);
         format!("{device}{between} {text}")
     }

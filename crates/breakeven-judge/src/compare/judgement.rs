@@ -17,9 +17,6 @@ use crate::budget::{Idle, IdleBudget, Limits, RelativeLimit};
 use crate::history::History;
 use crate::metric::Metric;
 
-/// Runs that are requested if there are fewer.
-const RUNS_TO_MAKE: u64 = 5;
-
 /// The judged values of one operation, one per run: the baseline's and the current side's, if the
 /// side has them.
 type Values = [Option<Vec<f64>>; 2];
@@ -111,7 +108,7 @@ fn changes(pairs: &[Pair<'_>], metric: &Metric, options: &Options, scale: f64) -
                     (None, Some(_)) => ChangeType::New,
                     _ => ChangeType::Inconclusive,
                 };
-                change.runs_needed = (why == NotTested::FewRuns).then_some(RUNS_TO_MAKE);
+                change.runs_needed = (why == NotTested::FewRuns).then_some(FEWEST_RUNS as u64);
             }
             Ok((Some(method), _)) => {
                 let bounds = bounds(&change);
@@ -395,10 +392,8 @@ pub(super) fn hold(
                     return None;
                 }
                 let failed = fitting.any(|pair| !has_samples(&pair.current));
-                Some(IdleBudget {
-                    budget: scope.to_string(),
-                    why: if failed { Idle::Failed } else { Idle::Absent },
-                })
+                let why = if failed { Idle::Failed } else { Idle::Absent };
+                Some(scope.idle(why, current))
             }),
     );
     (held, idle)

@@ -193,12 +193,13 @@ pub enum CompareError {
     },
     /// No operation has the metric in two entries of a past.
     #[error(
-        "no operation has {metric} in two of {entries} results: an audit compares each with the one \
-         before; name more files, a history, or another metric"
+        "no operation has {metric} in two of {entries} results, which an audit compares; name more \
+         results, or another metric{}",
+        .metric.how()
     )]
     NothingToAudit {
         /// The metric of the rule.
-        metric: String,
+        metric: Metric,
         /// The results that there are.
         entries: usize,
     },

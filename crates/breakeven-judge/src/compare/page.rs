@@ -11,6 +11,7 @@ use super::comparison::{
 };
 use super::warnings::{Measuring, Warning};
 use crate::budget::{Held, Standing};
+use crate::page::figures::plural;
 use crate::page::{Column, Page, Row, Table, Text, Tone, WIDTH};
 
 impl ProfilerComparison {
@@ -97,11 +98,12 @@ impl ProfilerComparison {
         let rows = rows.map(|row| {
             let value =
                 |value: Option<f64>| value.map_or_else(String::new, |v| row.judged.metric.text(v));
-            let suspected = "changed by more than the samples differ".to_owned();
+            let suspected = "changed by more than its samples vary".to_owned();
             // One warning for all operations already says that there are too few runs.
             let is_reported = row.judged.method == Method::NotTested(NotTested::FewRuns);
             let note = (!is_reported).then(|| row.judged.note_text());
             let notes = (note.into_iter())
+                .chain(self.limit_text(row))
                 .chain(row.is_suspected.then_some(suspected))
                 .chain(row.changed_beside().map(Change::beside_text));
             let notes = notes.filter(|note| !note.is_empty());
@@ -193,12 +195,25 @@ impl ProfilerComparison {
             true => " relative to the common shift",
             false => "",
         };
+        let mut judged = self.operations.iter().map(|each| &each.judged);
+        let test = match judged.any(|each| each.method == Method::PlainThreshold) {
+            true => "without a test".to_owned(),
+            false => format!(
+                "false alarms {}, corrected by Benjamini–Hochberg",
+                unit::percent(self.alpha)
+            ),
+        };
+        let threshold = unit::percent(self.threshold);
         format!(
-            "by {}{relative}, threshold {}, false alarms {}, corrected by Benjamini–Hochberg",
-            self.metric,
-            unit::percent(self.threshold),
-            unit::percent(self.alpha)
+            "by {}{relative}, threshold {threshold}, {test}",
+            self.metric
         )
+    }
+
+    /// The operation's own limit, in words, if it replaced the threshold.
+    pub fn limit_text(&self, operation: &OperationComparison) -> Option<String> {
+        let limit = operation.judged.threshold;
+        (limit != self.threshold).then(|| format!("its limit is {}", unit::percent(limit)))
     }
 
     /// The common shift, and its usual cause.
@@ -227,27 +242,24 @@ impl ProfilerComparison {
             .filter(|each| each.change_type == ChangeType::Inconclusive && each.interval.is_some());
         let undecided: Vec<&Change> = undecided.collect();
         let intervals = undecided.iter().filter_map(|each| each.interval);
-        let mut from: Vec<f64> = intervals
-            .map(|[lower, upper]| lower.ln().abs().max(upper.ln().abs()).exp_m1())
-            .collect();
-        from.sort_unstable_by(f64::total_cmp);
-        // Rounded up, so that the printed threshold suffices.
-        let percent = |from: f64| format!("{} %", (from * 1e3).ceil() / 10.0);
-        let (all, half) = (percent(*from.last()?), percent(from[(from.len() - 1) / 2]));
-        let half = match half == all {
-            true => String::new(),
-            false => format!(", half of them at {half}"),
+        let from = intervals.map(|[lower, upper]| lower.ln().abs().max(upper.ln().abs()).exp_m1());
+        let from = from.reduce(f64::max)?;
+        // Rounded up, so that the printed threshold suffices; 100 % is the largest.
+        let decides = match (from * 1e3).ceil() / 10.0 {
+            percent @ ..=100.0 => format!(
+                "These runs decide at a threshold of {percent} %, which hides smaller changes. "
+            ),
+            _ => String::new(),
         };
         let noise = undecided.iter().filter_map(|each| each.noise);
         let noise = unit::percent(noise.fold(0.0, f64::max));
         let runs = undecided.iter().filter_map(|each| each.runs_needed).max();
         let runs = runs.map(runs_text).unwrap_or_else(|| STEP.to_owned());
-        let (count, of) = (from.len(), self.operations.len());
+        let (count, of) = (undecided.len(), self.operations.len());
+        let threshold = unit::percent(self.threshold);
         Some(format!(
-            "{count} of {of} operation(s) undecided: the noise between runs is up to {noise}, the \
-             threshold {}. These runs could decide them at a threshold of {all}{half}; smaller \
-             changes may be hidden; {runs}",
-            unit::percent(self.threshold)
+            "{count} of {} undecided: runs differ by up to {noise}. {decides}At {threshold}, {runs}",
+            plural(of as u64, "operation")
         ))
     }
 
@@ -296,7 +308,7 @@ impl Change {
     pub fn note_text(&self) -> String {
         match (self.method, self.change_type, self.runs_needed) {
             (_, ChangeType::New | ChangeType::Removed, _) => String::new(),
-            (Method::NotTested(why), _, Some(runs)) => format!("{why}; make {runs} on each side"),
+            (Method::NotTested(why), _, Some(runs)) => format!("{why}; make at least {runs}"),
             (Method::Test(_), ChangeType::Inconclusive, Some(runs)) if runs > MOST_TO_MAKE => {
                 let is_noisy = |noise| noise > self.threshold.ln_1p();
                 let cause = match self.noise.is_some_and(is_noisy) {
@@ -312,16 +324,21 @@ impl Change {
         }
     }
 
-    /// A remark next to another metric: `memory 512 KiB to 1 MiB, +100.0 %: REGRESSION`.
+    /// A remark next to another metric: `memory 512 KiB to 1 MiB, +100.0 %: worse`.
     pub fn beside_text(&self) -> String {
+        // The words of a verdict would contradict a gate that passes.
+        let kind = match self.change_type {
+            ChangeType::Regression => "worse",
+            ChangeType::Improvement => "better",
+            _ => "undecided",
+        };
         let value = |value: Option<f64>| value.map_or_else(String::new, |v| self.metric.text(v));
         format!(
-            "{} {} to {}, {}: {}",
+            "{} {} to {}, {}: {kind}",
             self.metric,
             value(self.baseline_value),
             value(self.current_value),
-            self.change_text(),
-            self.change_type
+            self.change_text()
         )
     }
 }
@@ -360,9 +377,7 @@ impl ComparisonSummary {
         let mut text = named.join(", ");
         if self.suspected_count > 0 {
             let count = self.suspected_count;
-            text += &format!(
-                "; {count} changed by more than the samples differ, with too few runs for a verdict"
-            );
+            text += &format!("; {count} may have changed: too few runs for a verdict");
         }
         if self.changed_beside_count > 0 {
             let count = self.changed_beside_count;

@@ -176,8 +176,8 @@ fn of_doubt(kind: Doubt, sides: &[Side], least: usize, operations: &[String]) ->
     match kind {
         Doubt::NoHistory => format!("the history does not cover the noise of {of}"),
         Doubt::FewRuns => format!(
-            "too few runs to estimate the noise: {runs} on the {on} of {of}; make 5 runs, or give \
-             earlier profiles as the history"
+            "too few runs to estimate the noise: {runs} on the {on} of {of}; make at \
+             least {FEWEST_RUNS}, or give earlier profiles as the history"
         ),
         Doubt::FewSamples => format!(
             "too few samples: {least} in a run on the {on} of {of}; measure {ENOUGH_SAMPLES} or \
@@ -311,6 +311,7 @@ fn of_operations(pairs: &[Pair<'_>], options: &Options) -> Vec<Warning> {
             Doubt::NoHistory => {
                 !options.history.is_empty() && history.noise(&each.pair.key).is_none()
             }
+            Doubt::FewRuns if options.plain_threshold => false,
             Doubt::FewRuns => return (is_few && !history.knows(&each.pair.key)).then_some(runs),
             Doubt::FewSamples => {
                 let samples = || side.runs().map(|(_, run)| run.samples_ns.len());

@@ -169,7 +169,7 @@ impl Terminal<'_> {
         }
         if !layout.left_out.is_empty() {
             let text = format!(
-                "left out: {}; a wider terminal shows more, JSON all",
+                "left out: {}; a wider terminal or COLUMNS=160 shows more, JSON all",
                 layout.left_out.join(", ")
             );
             self.paragraph(&Text::new(text, Tone::Faint), "", "")?;

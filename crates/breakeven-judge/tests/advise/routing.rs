@@ -47,6 +47,16 @@ fn a_long_cpu_call_with_memory_may_belong_on_a_gpu() {
     assert_eq!(rules_of(&without), [Rule::CpuToGpu]);
 }
 
+/// Its memory is that of the process, and nothing of it can be sent to a GPU.
+#[test]
+fn a_whole_process_has_no_other_device() {
+    for mut process in [on_cpu(50.0 * MS), on_gpu(MS - 1.0)] {
+        let attributes = &mut process.operations[0].attributes;
+        attributes.insert(Operation::EXIT_CODES.to_owned(), vec![0].into());
+        assert_eq!(rules_of(&process), []);
+    }
+}
+
 /// The time of the operations inside an operation is theirs.
 #[test]
 fn the_time_of_others_inside_it_sends_nothing_to_the_gpu() {

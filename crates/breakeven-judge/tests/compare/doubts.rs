@@ -58,14 +58,14 @@ fn few_runs_and_few_samples() {
         of_operation(operation("f", &[1_000_000])),
         [
             "too few runs to estimate the noise: one run on the current side of f on cpu; \
-             make 5 runs, or give earlier profiles as the history"
+             make at least 4, or give earlier profiles as the history"
         ]
     );
     assert_eq!(
         of_operation(operation("f", &noisy(1e6, 0.01)[..3])),
         [
             "too few runs to estimate the noise: 3 runs on the current side of f on cpu; \
-             make 5 runs, or give earlier profiles as the history"
+             make at least 4, or give earlier profiles as the history"
         ]
     );
     let mut program = fine();
@@ -90,7 +90,7 @@ fn many_operations_are_counted() {
         found,
         [
             "too few runs to estimate the noise: one run on the baseline and the current side of \
-             a on cpu; b on cpu; c on cpu and 2 more; make 5 runs, or give earlier profiles as \
+             a on cpu; b on cpu; c on cpu and 2 more; make at least 4, or give earlier profiles as \
              the history"
         ]
     );

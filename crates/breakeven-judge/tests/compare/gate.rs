@@ -167,7 +167,7 @@ fn the_threshold_that_is_named_decides() {
     ];
     let found = comparison(both.clone(), both.clone());
     let text = found.undecided_text().unwrap();
-    insta::assert_snapshot!(text, @"2 of 3 operation(s) undecided: the noise between runs is up to 28.9 %, the threshold 5.0 %. These runs could decide them at a threshold of 51.7 %, half of them at 15 %; smaller changes may be hidden; about 300 runs per side would be needed");
+    insta::assert_snapshot!(text, @"2 of 3 operations undecided: runs differ by up to 28.9 %. These runs decide at a threshold of 51.7 %, which hides smaller changes. At 5.0 %, about 300 runs per side would be needed");
     let percent = text.split("threshold of ").nth(1).unwrap();
     let percent: f64 = percent.split(' ').next().unwrap().parse().unwrap();
     let at = |percent: f64| {

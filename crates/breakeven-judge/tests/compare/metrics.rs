@@ -134,8 +134,8 @@ fn memory_and_calls_stand_beside_the_time() {
     assert_eq!(
         texts,
         [
-            "memory 100 B to 200 B, +100.0 %: REGRESSION",
-            "calls 9 to 18, +100.0 %: REGRESSION"
+            "memory 100 B to 200 B, +100.0 %: worse",
+            "calls 9 to 18, +100.0 %: worse"
         ]
     );
 }

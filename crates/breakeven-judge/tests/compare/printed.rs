@@ -45,7 +45,7 @@ fn summary_and_lists() {
     REGRESSION
     much_slower on cpu   1.00 ms  2.00 ms  +100.0 %  +97.2 % to +102.9 %  <0.0001
     slower on cpu        1.00 ms  1.10 ms   +10.0 %    +8.4 % to +11.6 %  <0.0001
-    left out: runs; a wider terminal shows more, JSON all
+    left out: runs; a wider terminal or COLUMNS=160 shows more, JSON all
     ");
     assert_snapshot!(printed(|out| found.print_improvements(9, out)), @r"
     operation      baseline  current   change       95 % interval        p   runs

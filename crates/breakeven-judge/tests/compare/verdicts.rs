@@ -68,7 +68,7 @@ fn figures_of_a_row() {
 fn no_spread_in_two_runs_is_no_certainty() {
     let found = one(&[1_000_000; 2], &[1_250_000; 2], &Options::default());
     assert_eq!(found.change_type, ChangeType::Inconclusive);
-    assert_eq!(found.judged.runs_needed, Some(5));
+    assert_eq!(found.judged.runs_needed, Some(4));
     assert_eq!(found.judged.interval, None);
 }
 

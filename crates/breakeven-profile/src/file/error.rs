@@ -27,7 +27,7 @@ pub enum FileErrorKind {
     Value,
     /// A table of another tool, of which nobody said which column is what.
     Columns,
-    /// A file that could be of several formats of other tools.
+    /// A file that could be of several formats of other tools, or is of none that is known.
     Format,
     /// Counts of another tool, of which nobody said the unit.
     Unit,

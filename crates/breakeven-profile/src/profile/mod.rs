@@ -181,7 +181,7 @@ impl fmt::Display for Counter {
 
 /// Why an operation failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("{kind}: {message}")]
+#[error("{}{message}", match &.kind[..] { "error" => String::new(), kind => format!("{kind}: ") })]
 pub struct Failure {
     /// The kind of failure in a word: `out of memory`, `device lost`, `crash`.
     pub kind: String,

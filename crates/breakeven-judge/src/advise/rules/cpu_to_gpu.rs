@@ -2,7 +2,7 @@
 //!
 //! The samples of the operation at the same size on the fastest GPU decide; else a measured
 //! break-even size; else the rule of thumb: over 10 ms of own time per call, and memory to work on.
-//! A software GPU is never a target. The rule of thumb is overruled if every GPU of the machine is
+//! A software GPU is never a target, and a process is no call to route. The rule of thumb is overruled if every GPU of the machine is
 //! software, or if launch, transfer and roofline of every GPU with peaks take longer than the call
 //! does now.
 //!
@@ -25,7 +25,7 @@ const HINT: &str = "send inputs of this size to a GPU form; keep the following s
 pub(super) const RULE: Definition = Definition {
     kind: SuggestionType::Routing,
     saves: Saves::OtherDevice,
-    applies: |_, subject| subject.device() == Device::Cpu,
+    applies: |_, subject| subject.device() == Device::Cpu && !subject.operation.is_process(),
     ask,
 };
 

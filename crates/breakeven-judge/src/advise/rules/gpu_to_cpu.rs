@@ -19,7 +19,7 @@ use super::{Definition, Saves, SuggestionType};
 pub(super) const RULE: Definition = Definition {
     kind: SuggestionType::Routing,
     saves: Saves::OtherDevice,
-    applies: |_, subject| subject.device().is_gpu(),
+    applies: |_, subject| subject.device().is_gpu() && !subject.operation.is_process(),
     ask,
 };
 
