@@ -2,7 +2,6 @@
 //! crate reads and judges the files, and builds without them.
 
 #[cfg(unix)]
-use breakeven_judge::Outcome;
 pub(crate) mod ask;
 pub(crate) mod devices;
 pub(crate) mod load;
@@ -17,6 +16,7 @@ pub(crate) mod worker;
 use std::io::Write;
 
 use anyhow::Result;
+use breakeven_judge::Outcome;
 use clap::Subcommand;
 
 use crate::ab::args::AbArgs;
