@@ -29,7 +29,7 @@ _NOT_HERE = ("batched", "check", "deadline", "progress", "return_exceptions", "t
 #: Seconds that a report waits for workers whose reports are incomplete.
 _PATIENCE = 10.0
 #: Least seconds between two reports of a worker.
-TELL = 0.2
+REPORT_EVERY = 0.2
 #: Largest fraction of the time that a worker spends on its reports.
 _RECORDING = 0.01
 #: Seconds that a GPU's process has to start while a batch would wait for it.
@@ -147,7 +147,7 @@ def report(dataset: ray.data.Dataset) -> ClusterResult:
     # Workers report a moment later, unless they died.
     until = time.monotonic() + _PATIENCE
     while not ray.get(actor.complete.remote(config.id)) and time.monotonic() < until:
-        time.sleep(TELL)
+        time.sleep(REPORT_EVERY)
     asked = actor.result.remote(config.id, config.options["operation"])
     result: ClusterResult = ray.get(asked)
     return result
@@ -219,10 +219,10 @@ class Worker:
         self._number, self._lost = 0, -1
         self._turn = int(self._process[:8], 16)
         node = ray.get_runtime_context().get_node_id()
-        self._told = Told(NodeShare(node, "", 1, self._cores), began=time.time())
-        self._lock, self._tells = threading.Lock(), threading.Lock()
+        self._reported = WorkerReport(NodeShare(node, "", 1, self._cores), began=time.time())
+        self._lock, self._sends = threading.Lock(), threading.Lock()
         #: A report is pending, and the seconds until it.
-        self._will_tell, self._delay = False, TELL
+        self._will_send, self._delay = False, REPORT_EVERY
 
     def _ask(self) -> None:
         """For the processes of the node's GPUs."""
@@ -231,12 +231,13 @@ class Worker:
         if not config.has_gpu:
             return
         try:
-            asked = self._report.gpus.remote(self._told.share.node, config.gpu_resource, self._lost)
+            node = self._reported.share.node
+            asked = self._report.gpus.remote(node, config.gpu_resource, self._lost)
             self._number, self._gpus = ray.get(asked)
         except RayError:
             # The program ends; this batch may continue.
             self._gpus = []
-        self._told.share.gpu = bool(self._gpus)
+        self._reported.share.gpu = bool(self._gpus)
         self._ready = [gpu.ready.remote() for gpu in self._gpus]
         if self._ready and config.options.get("strategy", "auto") != "auto":
             # The end was requested.
@@ -244,7 +245,7 @@ class Worker:
 
     def do(self, batch: Any) -> Iterator[Any]:
         """Return values of the functions for a batch."""
-        if self._lost == self._number or time.time() - self._told.ended > IDLE / 2:
+        if self._lost == self._number or time.time() - self._reported.ended > IDLE / 2:
             self._ask()
         rows = rows_of(batch)
         pieces = min(_PIECES, rows)
@@ -300,46 +301,46 @@ class Worker:
 
     def _note(self, rows: int, seconds: float, result: Any = None, pieces: int = 1) -> None:
         """Counts a batch; it is reported later."""
-        told, fallen = self._told, 0
+        reported, fallen = self._reported, 0
         with self._lock:
-            begins, self._will_tell = not self._will_tell, True
+            begins, self._will_send = not self._will_send, True
             if result is None:
                 alone = f"{rows} rows in {seconds * 1e3:.3g} ms: one core and no GPU"
-                told.share.explanation = alone
+                reported.share.explanation = alone
             elif begins or result.fallback_occurred:
                 # Takes a tenth of a millisecond, so not for every batch.
-                told.latest, told.share.explanation = result.to_dict(), result.explain()
+                reported.latest, reported.share.explanation = result.to_dict(), result.explain()
                 if result.fallback_occurred:
                     # The first error has the cause; during the quarantine later ones refer to it.
-                    told.failed = told.failed or told.latest
-                    fallen = round(rows * told.latest["fallback"]["tasks"] / pieces)
+                    reported.failed = reported.failed or reported.latest
+                    fallen = round(rows * reported.latest["fallback"]["tasks"] / pieces)
             on_gpu = round(rows * result.gpu_tasks / pieces) if result else 0
-            told.share.count(rows, seconds, on_gpu, fallen)
-            told.ended = time.time()
+            reported.share.count(rows, seconds, on_gpu, fallen)
+            reported.ended = time.time()
         if begins:
             # Announced within the batch's task, and so before Ray has the batch.
             self._report.expect.remote(self._config.id)
-            teller = threading.Timer(self._delay, self._tell)
-            teller.daemon = True
-            teller.start()
+            timer = threading.Timer(self._delay, self._send)
+            timer.daemon = True
+            timer.start()
 
-    def _tell(self) -> None:
+    def _send(self) -> None:
         """Reports what was done so far."""
-        with self._tells:
+        with self._sends:
             began = time.time()
             with self._lock:
-                self._will_tell = False
+                self._will_send = False
             profile = recording()
             with self._lock:
-                share = replace(self._told.share)
-                told = replace(self._told, share=share, profile=profile)
-            self._report.add.remote(self._config.id, self._process, told)
+                share = replace(self._reported.share)
+                reported = replace(self._reported, share=share, profile=profile)
+            self._report.add.remote(self._config.id, self._process, reported)
             # The GPUs' processes end if no report comes for some time.
-            self._delay = min(max(TELL, (time.time() - began) / _RECORDING), IDLE / 4)
+            self._delay = min(max(REPORT_EVERY, (time.time() - began) / _RECORDING), IDLE / 4)
 
 
 @dataclass
-class Told:
+class WorkerReport:
     """A worker's report so far."""
 
     #: What it did; tasks are rows.
@@ -384,7 +385,7 @@ class Report:
     """One for all datasets of a program. It owns the processes of the GPUs, which end with it."""
 
     def __init__(self) -> None:
-        self._told: dict[str, dict[str, Told]] = {}
+        self._reported: dict[str, dict[str, WorkerReport]] = {}
         #: Number of announced reports.
         self._expected: Counter[str] = Counter()
         self._functions: dict[str, list[Any]] = {}
@@ -438,15 +439,15 @@ class Report:
         """Announces a worker's report."""
         self._expected[dataset] += 1
 
-    def add(self, dataset: str, process: str, told: Told) -> None:
+    def add(self, dataset: str, process: str, reported: WorkerReport) -> None:
         """A worker's report, which replaces the one before."""
         self._touched = time.monotonic()
-        self._told.setdefault(dataset, {})[process] = told
+        self._reported.setdefault(dataset, {})[process] = reported
         self._expected[dataset] -= 1
 
     def forget(self, dataset: str) -> None:
         """No report will follow."""
-        self._told.pop(dataset, None)
+        self._reported.pop(dataset, None)
         self._expected.pop(dataset, None)
         self._functions.pop(dataset, None)
 
@@ -460,27 +461,27 @@ class Report:
         names: dict[str, str] = {}
         batches: list[dict[str, Any]] = []
         profiles: dict[str, list[dict[str, Any]]] = {}
-        all = self._told.get(dataset, {}).values()
-        for told in all:
-            node = told.share.node
+        all = self._reported.get(dataset, {}).values()
+        for reported in all:
+            node = reported.share.node
             if node in names:
                 name = names[node]
-                nodes[name] += told.share
+                nodes[name] += reported.share
             else:
-                share = replace(told.share, address=_there(node)["NodeManagerAddress"])
+                share = replace(reported.share, address=_there(node)["NodeManagerAddress"])
                 name = names[node] = share.named(nodes)
                 nodes[name], profiles[name] = share, []
-            batches += [{"node": name, **of} for of in (told.failed, told.latest) if of]
-            profiles[name] += [told.profile] if told.profile else []
+            batches += [{"node": name, **of} for of in (reported.failed, reported.latest) if of]
+            profiles[name] += [reported.profile] if reported.profile else []
         time = max((t.ended for t in all), default=0.0) - min((t.began for t in all), default=0.0)
-        rows = sum(told.share.tasks for told in all)
+        rows = sum(reported.share.tasks for reported in all)
         return ClusterResult(None, operation, rows, time, nodes, batches, profiles)
 
 
 def _there(node: str) -> dict[str, Any]:
     """Ray's description of a node."""
-    told: dict[str, Any] = next(told for told in ray.nodes() if told["NodeID"] == node)
-    return told
+    found: dict[str, Any] = next(each for each in ray.nodes() if each["NodeID"] == node)
+    return found
 
 
 _Report = ray.remote(num_cpus=0)(Report)

@@ -49,11 +49,11 @@ class Failure:
         error, cause = self.error, self.cause
         if isinstance(error, TaskError):
             error = TaskError(start + error.index, error._message)
-        told = _Remote(f'on {node}:\n"""\n{self.trace}"""')
+        remote = _Remote(f'on {node}:\n"""\n{self.trace}"""')
         if cause is None:
-            error.__cause__ = told
+            error.__cause__ = remote
         else:
-            cause.__cause__ = told
+            cause.__cause__ = remote
             error.__cause__ = cause
         return error
 
