@@ -113,6 +113,14 @@ pub fn change(fraction: f64) -> String {
     }
 }
 
+/// A number of things: `1 task`, `2 000 tasks`.
+pub fn plural(count: u64, one: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        count => format!("{} {one}s", self::count(count as f64)),
+    }
+}
+
 /// A count, as an integer if it is one: `20`, `12 345`, `7.50`.
 pub fn count(count: f64) -> String {
     if !count.is_finite() {

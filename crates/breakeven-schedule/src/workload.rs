@@ -151,10 +151,7 @@ impl WorkloadProfile {
 /// `1 000 tasks of 10 KiB, complexity 100, 100.0 % parallel`.
 impl fmt::Display for WorkloadProfile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tasks = match self.task_count {
-            1 => "1 task".to_owned(),
-            tasks => format!("{} tasks", unit::count(tasks as f64)),
-        };
+        let tasks = unit::plural(self.task_count as u64, "task");
         let bytes = unit::bytes(self.memory_per_task as u64);
         let parallel = match self.parallelization {
             0.0 => "sequential".to_owned(),

@@ -42,6 +42,20 @@ fn every_strategy_gives_the_outputs_in_order() {
 }
 
 #[test]
+fn a_sample_checks_at_least_one_output() {
+    let tasks: Vec<u64> = (0..100).collect();
+    let wrong = |tasks: &[u64]| Ok(tasks.iter().map(|task| task + 1).collect());
+    for part in [0.0, -1.0, f64::NAN, f64::NEG_INFINITY] {
+        let manager = StrategyManager::new(Arc::new(RayonCpu::current()), Arc::new(wrong));
+        let batch = (manager.operation("checked"))
+            .strategy(breakeven::plan::ExecutionStrategy::GpuOnly)
+            .verify(CrossCheck::sample(part, |a: &u64, b: &u64| a == b).with_cost_cap(part));
+        let result = batch.map(&tasks, |task| 2 * task).expect("the CPU does it");
+        assert_eq!(result.outputs, doubled(&tasks), "{part}");
+    }
+}
+
+#[test]
 fn a_call_has_many_tasks() {
     let tasks: Vec<u64> = (0..1_000_000).collect();
     for deadline in [None, Some(Duration::from_secs(60))] {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use breakeven::DeviceErrorKind;
+use breakeven::{Costs, DeviceErrorKind};
 use breakeven::execute::{
-    CancelToken, ExecuteError, FallbackPolicy, RayonCpu, Stop, StrategyManager,
+    CancelToken, ExecuteError, FallbackPolicy, OnDevice, RayonCpu, Stop, StrategyManager,
 };
-use breakeven::plan::ExecutionStrategy;
+use breakeven::plan::{ExecutionStrategy, GpuSpec};
 use breakeven::testing::{Fault, FaultScript};
 use rayon::prelude::*;
 
@@ -153,6 +153,50 @@ fn a_stop_is_no_fallback_that_could_be_denied() {
         );
         assert_eq!(manager.stats().fallback_tasks, 0);
     }
+}
+
+#[test]
+fn launches_of_a_closure_end_before_a_deadline_and_their_outputs_are_kept() {
+    let on_gpu = |tasks: &[u64]| {
+        std::thread::sleep(MS * tasks.len() as u32);
+        Ok(tasks.iter().map(|task| task * 2).collect())
+    };
+    let gpu = OnDevice::new(GpuSpec::named("stopped: closure"), on_gpu);
+    let manager = StrategyManager::new(cpu(), Arc::new(gpu))
+        .with_costs(Arc::new(Costs::new()))
+        .with_strategy(ExecutionStrategy::GpuOnly);
+    let batch = |tasks: u64, deadline| {
+        let tasks: Vec<u64> = (0..tasks).collect();
+        let batch = manager.operation("slow").deadline(deadline);
+        batch.execute_each(&tasks, |task| Ok::<_, String>(task * 2))
+    };
+    let work = |deadline| batch(2_000, deadline).expect("what was done is kept");
+    // A launch that nothing is known about, and one of a known rate.
+    for warmth in ["cold", "warm"] {
+        let result = work(MS * 100);
+        let kept = result.outputs.iter().filter(|output| output.is_ok());
+        assert_eq!(kept.count(), result.gpu.tasks, "{warmth}");
+        assert!(result.gpu.tasks >= 20, "{warmth}: {}", result.gpu.tasks);
+        let took = result.execution_time;
+        assert!(took < MS * 400, "{warmth}: {took:?}");
+        let text = result.explain().to_string();
+        let first = text.lines().next().unwrap_or_default();
+        let end = format!(", stopped after {} tasks", result.gpu.tasks);
+        assert!(first.ends_with(&end), "{text}");
+        assert!(!text.contains("actual"), "{text}");
+        batch(200, MS * 100_000).expect("nothing fails");
+    }
+}
+
+#[test]
+fn tasks_that_a_policy_did_not_let_fall_back_are_not_counted() {
+    let script = FaultScript::none().at(0, Fault::SubmitError(DeviceErrorKind::DeviceLost));
+    let manager = manager(gpu("stopped: denied", Duration::ZERO).with_faults(script))
+        .with_strategy(ExecutionStrategy::GpuOnly)
+        .with_fallback(FallbackPolicy::Deny);
+    let error = manager.operation("denied").map([1_u64; 32], |task| task * 2);
+    assert!(matches!(error, Err(ExecuteError::Device { fallen: 32, .. })), "{error:?}");
+    assert_eq!(manager.stats().fallback_tasks, 0);
 }
 
 #[test]

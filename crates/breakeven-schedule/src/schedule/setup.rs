@@ -19,6 +19,8 @@ pub struct Setup {
     pub orders: Orders,
     /// Launches must end often, because a deadline or a progress bar is checked.
     pub is_watched: bool,
+    /// The batch ends then, ns from its start: no launch begins that would end later.
+    pub deadline: Option<Ns>,
     /// Time of a task on one worker, ns, if known before.
     pub cpu: Option<Ns>,
     /// The function takes several tasks a call …
@@ -95,6 +97,7 @@ impl Setup {
             workers: workers.max(1),
             orders: orders.clone(),
             is_watched: false,
+            deadline: None,
             cpu: costs.cpu.map(|cost| {
                 let per_task = cost.per_task_ns * beside(&cost);
                 (per_task * cost.at_once.max(1) as f64).max(LEAST)

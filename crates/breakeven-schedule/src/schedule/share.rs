@@ -62,8 +62,25 @@ impl Schedule {
         gpus.filter_map(vessel)
     }
 
-    /// Returns how many tasks of a range a GPU launches now.
+    /// Returns how many tasks of a range a GPU launches now. Before a deadline a first launch
+    /// measures, and further ones end in time, or have one task.
     pub(super) fn gpu_size(&self, index: usize, range: Range<usize>, now: Ns) -> usize {
+        let size = self.gpu_part(index, range.clone(), now);
+        let (gpu, Some(deadline)) = (&self.gpus[index], self.setup.deadline) else {
+            return size;
+        };
+        let most = match gpu.rate.per_work {
+            Some(per_work) => {
+                let ready = now + gpu.busy(now) + gpu.rate.fixed.unwrap_or(0.0);
+                let work = ((deadline - ready) / per_work).max(0.0);
+                self.density.tasks_of(range, work)
+            }
+            None => gpu.setup.first_tasks.max(1),
+        };
+        size.min(most)
+    }
+
+    fn gpu_part(&self, index: usize, range: Range<usize>, now: Ns) -> usize {
         if let Order::Try(tasks) = self.gpus[index].order {
             return tasks.min(range.len());
         }

@@ -93,6 +93,7 @@ pub(super) fn any_setup(random: &mut Random) -> Setup {
         workers: random.random_range(1..=4),
         orders,
         is_watched: random.random_bool(0.2),
+        deadline: random.random_bool(0.1).then_some(1e7),
         is_call: random.random_bool(0.2),
         call_ns: random.random_bool(0.5).then_some(1e5),
         cpu: random.random_bool(0.5).then(|| any_time(random)),

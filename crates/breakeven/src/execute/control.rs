@@ -128,7 +128,7 @@ impl<A> CrossCheck<A> {
         Self {
             part: match part.is_nan() {
                 true => 1.0,
-                false => part.clamp(0.0, 1.0),
+                false => part.clamp(f64::MIN_POSITIVE, 1.0),
             },
             cost_cap: 0.05,
             agree,

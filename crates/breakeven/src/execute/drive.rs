@@ -79,6 +79,7 @@ impl Driver<'_> {
             waker: Waker::from(Arc::new(Unpark(thread))),
         };
         drive.run(first);
+        drive.keep_done();
         drive.give_all_back();
     }
 }
@@ -123,18 +124,34 @@ impl Drive<'_, '_, '_> {
         }
     }
 
+    /// Polls the oldest launch; none while it is not done.
+    fn poll(&mut self) -> Option<Result<Option<Duration>, DeviceError>> {
+        let launch = self.launches.front_mut()?;
+        let mut context = Context::from_waker(&self.waker);
+        match caught(|| Ok(launch.flight.poll(&mut context))) {
+            Ok(Poll::Ready(outcome)) => Some(outcome),
+            Ok(Poll::Pending) => None,
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    /// Keeps the outputs of launches that were done when the batch was stopped.
+    fn keep_done(&mut self) {
+        while self.engine.is_stopped()
+            && let Some(outcome) = self.poll()
+        {
+            self.ended(outcome);
+        }
+    }
+
     /// Polls the oldest launch, and waits a little if it is not done.
     fn look(&mut self, until: Ns) {
-        let Some(launch) = self.launches.front_mut() else {
+        let Some(tasks) = self.launches.front().map(|launch| launch.span.len()) else {
             return;
         };
-        let tasks = launch.span.len();
-        let mut context = Context::from_waker(&self.waker);
-        let polled = caught(|| Ok(launch.flight.poll(&mut context)));
-        let outcome = match polled {
-            Ok(Poll::Ready(outcome)) => outcome,
-            Err(error) => Err(error),
-            Ok(Poll::Pending) => {
+        let outcome = match self.poll() {
+            Some(outcome) => outcome,
+            None => {
                 let timeout = self.driver.timeout;
                 let ns = timeout.map(|timeout| timeout.as_nanos() as f64);
                 match self.known.pause(self.engine.now(), until, ns) {

@@ -65,6 +65,14 @@ impl Ended {
         self.ending.is_none() && self.stop.is_none()
     }
 
+    /// Returns how many tasks fell back to the CPU: none if the policy denied it.
+    pub(super) fn fallen(&self) -> usize {
+        match self.ending {
+            Some(Ending::Device(_)) => 0,
+            _ => self.counts.fallback.tasks,
+        }
+    }
+
     /// Returns the busy times of its devices, with that many workers.
     pub(super) fn what_it_took(&self, workers: usize) -> Took {
         let ns = |time: Duration| time.as_nanos() as f64;

@@ -313,6 +313,11 @@ impl<'b> Engine<'b> {
         self.is_over()
     }
 
+    /// Returns true if a deadline or a cancellation ended it.
+    pub(super) fn is_stopped(&self) -> bool {
+        matches!(self.shared().ending, Some(Ending::Stopped(_)))
+    }
+
     /// Ends the batch early; the first ending counts.
     pub(super) fn end(&self, ending: Ending) {
         self.shared().ending.get_or_insert(ending);

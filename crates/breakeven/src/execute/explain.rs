@@ -25,11 +25,21 @@ impl<T> ExecutionResult<T> {
 }
 
 impl<T> Explanation<'_, T> {
+    /// The tasks that were done, if not all of them were.
+    fn stopped_after(&self) -> Option<usize> {
+        let done = self.result.cpu.tasks + self.result.gpu.tasks;
+        (done < self.result.tasks).then_some(done)
+    }
+
     fn ran(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let result = self.result;
         let (tasks, took) = (result.tasks, result.execution_time);
         let line = headline(&result.operation, tasks, took, result.strategy_used);
-        writeln!(f, "{line}")?;
+        write!(f, "{line}")?;
+        match self.stopped_after() {
+            Some(done) => writeln!(f, ", stopped after {}", unit::plural(done as u64, "task"))?,
+            None => writeln!(f)?,
+        }
         let gpus = result.gpus.iter();
         let gpus = gpus.map(|gpu| (gpu.device.as_str(), &gpu.share, "launches"));
         for (name, share, pieces) in [("cpu", &result.cpu, "spans")].into_iter().chain(gpus) {
@@ -75,7 +85,8 @@ impl<T> Explanation<'_, T> {
                 writeln!(f)?;
             }
         }
-        if let Some(ns) = decision.predicted_ns().filter(|ns| *ns > 0.0) {
+        let is_whole = self.stopped_after().is_none();
+        if let Some(ns) = decision.predicted_ns().filter(|ns| *ns > 0.0 && is_whole) {
             let actual = self.result.execution_time.as_nanos() as f64;
             let (times, actual) = (unit::count(actual / ns), unit::time(actual));
             writeln!(f, "  actual        {actual} ({times} times the prediction)")?;
@@ -94,9 +105,9 @@ impl<T> Explanation<'_, T> {
             _ => failed(f, "device", &result.errors)?,
         }
         if result.fallback.tasks > 0 {
-            let tasks = unit::count(result.fallback.tasks as f64);
+            let tasks = unit::plural(result.fallback.tasks as u64, "task");
             let part = unit::percent(result.fallback_part());
-            write!(f, "fallback: {tasks} tasks ({part}) went to the CPU")?;
+            write!(f, "fallback: {tasks} ({part}) went to the CPU")?;
             if let Some(delay) = result.fallback.delay {
                 let delay = unit::time(delay.as_nanos() as f64);
                 write!(f, ", {delay} after the error")?;
@@ -104,17 +115,19 @@ impl<T> Explanation<'_, T> {
             writeln!(f)?;
         }
         if let Some(fits) = result.fallback.fits.filter(|fits| *fits > 0) {
-            writeln!(f, "memory: {fits} tasks fitted one launch")?;
+            let fits = unit::plural(fits as u64, "task");
+            writeln!(f, "memory: {fits} fitted one launch")?;
         }
         if result.recalled > 0 {
             writeln!(
                 f,
-                "recalled: {} tasks, in flight for longer than the CPU needed for them",
-                result.recalled
+                "recalled: {}, in flight for longer than the CPU needed for them",
+                unit::plural(result.recalled as u64, "task")
             )?;
         }
         if result.checked > 0 {
-            writeln!(f, "checked: {} outputs against the CPU's", result.checked)?;
+            let checked = unit::plural(result.checked as u64, "output");
+            writeln!(f, "checked: {checked} against the CPU's")?;
         }
         Ok(())
     }
@@ -139,8 +152,8 @@ fn side(name: &str, share: &Share, pieces: &str) -> String {
         1 => pieces.trim_end_matches("es").trim_end_matches('s'),
         _ => pieces,
     };
-    let (tasks, spans) = (unit::count(share.tasks as f64), share.spans);
-    format!("{name}: {tasks} tasks in {spans} {pieces}, busy for {busy}")
+    let (tasks, spans) = (unit::plural(share.tasks as u64, "task"), share.spans);
+    format!("{name}: {tasks} in {spans} {pieces}, busy for {busy}")
 }
 
 impl<T> fmt::Display for Explanation<'_, T> {
@@ -160,8 +173,8 @@ pub(super) fn headline(
     strategy: ExecutionStrategy,
 ) -> String {
     let time = unit::time(took.as_nanos() as f64);
-    let tasks = unit::count(tasks as f64);
-    format!("{operation}: {tasks} tasks in {time}, {strategy}")
+    let tasks = unit::plural(tasks as u64, "task");
+    format!("{operation}: {tasks} in {time}, {strategy}")
 }
 
 /// Returns the strategy that the batch amounted to, from the tasks that each side ran.

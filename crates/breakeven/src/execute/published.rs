@@ -144,7 +144,7 @@ impl Published {
             true => figures.latency.add(ended.took),
             false => figures.incomplete += 1,
         }
-        figures.fallback_tasks += ended.counts.fallback.tasks as u64;
+        figures.fallback_tasks += ended.fallen() as u64;
         ended.add_tasks(&mut figures.tasks, MOST_DEVICES);
         if self.decisions.len() == MOST_DECISIONS {
             self.decisions.pop_front();
@@ -165,7 +165,7 @@ impl Note {
             is_whole: ended.is_whole(),
             strategy: amounted_to(counts.cpu.tasks, on_gpus),
             took: ended.took,
-            fallen: counts.fallback.tasks,
+            fallen: ended.fallen(),
             error: counts.first_error().map(|error| error.message.clone()),
             decision: (*ended.decision).clone(),
         }
@@ -175,7 +175,8 @@ impl Note {
     fn text(&self) -> String {
         let mut text = headline(&self.operation, self.tasks, self.took, self.strategy);
         if !self.is_whole {
-            text += &format!(", ended after {} tasks", unit::count(self.done as f64));
+            let done = unit::plural(self.done as u64, "task");
+            text += &format!(", ended after {done}");
         }
         text += &format!("; why: {}", self.decision.basis.name());
         let reason = self.decision.reason();
@@ -186,8 +187,8 @@ impl Note {
             text += &format!("; predicted {}", unit::time(ns));
         }
         if self.fallen > 0 {
-            let fallen = unit::count(self.fallen as f64);
-            text += &format!("; {fallen} tasks fell back");
+            let fallen = unit::plural(self.fallen as u64, "task");
+            text += &format!("; {fallen} fell back");
         }
         if let Some(error) = &self.error {
             text += &format!("; device: {error}");

@@ -87,7 +87,7 @@ pub(super) fn batch(ended: &Ended, items: Option<usize>, operation: &str, manage
     #[cfg(feature = "metrics")]
     super::emitted::batch(ended, operation);
     let (counts, decision, tasks) = (&ended.counts, &ended.decision, ended.tasks);
-    let fallen = counts.fallback.tasks;
+    let fallen = ended.fallen();
     if let Some(error) = counts.first_error().filter(|_| fallen > 0) {
         log::warn!(
             "{operation}: the CPU does {fallen} of {tasks} tasks in the GPU's place: {error}"

@@ -165,6 +165,10 @@ impl Request<'_> {
         );
         Schedule::new(Setup {
             is_watched,
+            deadline: (self.watch.deadline.filter(|_| is_watched)).map(|end| {
+                let left = end.saturating_duration_since(Instant::now());
+                left.as_nanos() as f64
+            }),
             is_call: self.work.is_call(),
             may_fall_back: self.policy.most(tasks),
             ..setup

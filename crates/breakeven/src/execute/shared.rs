@@ -133,7 +133,7 @@ impl ManagerStats {
     pub(super) fn count(&mut self, ended: &Ended, most_devices: usize) {
         self.batches += 1;
         self.recalled_tasks += ended.recalled as u64;
-        self.fallback_tasks += ended.counts.fallback.tasks as u64;
+        self.fallback_tasks += ended.fallen() as u64;
         for (kind, errors) in &ended.counts.kinds {
             *self.device_errors.entry(kind.clone()).or_default() += errors;
         }
