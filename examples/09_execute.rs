@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let vectors: Vec<[f64; 64]> = (0..5_000).map(|i| [f64::from(i); 64]).collect();
 
     // A device is whatever takes a batch and gives a result for each task. This
-    // closure stands for one; a GPU is in `10_images` and `11_own_gpu_code`.
+    // closure stands for one; a GPU is in `10_images` and `11a_wgsl`.
     let device = |batch: &[[f64; 64]]| -> Result<Vec<f64>, DeviceError> {
         Ok(batch.iter().map(norm).collect())
     };

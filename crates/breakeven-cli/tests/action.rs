@@ -88,6 +88,22 @@ fn a_regression_fails_and_is_in_the_summary() {
 }
 
 #[test]
+fn a_target_folder_of_all_builds_does_not_mix_the_sides() {
+    let directory = repository("9");
+    // As Cargo does, which does not tell two checkouts of a package apart.
+    let measure = MEASURE.replace(
+        "level=$(cat ms)",
+        "mkdir -p \"$CARGO_TARGET_DIR\"; cp -n ms \"$CARGO_TARGET_DIR/ms\"; \
+         level=$(cat \"$CARGO_TARGET_DIR/ms\")",
+    );
+    fs::write(directory.path().join("measure"), measure).unwrap();
+    let variables = "export CARGO_TARGET_DIR=$PWD/../target; \
+                     BREAKEVEN_MEASURE='. '$PWD/../measure";
+    let compared = compare(&directory, variables);
+    assert_eq!(compared.code, Some(1), "{compared:#?}");
+}
+
+#[test]
 fn no_regression_passes() {
     let directory = repository("8\necho more > other && git add other");
     let compared = compare(

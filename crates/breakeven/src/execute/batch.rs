@@ -115,8 +115,8 @@ impl<'m, C, G> Batch<'m, C, G, Unchecked> {
 
 impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
     /// Describes the tasks: complexity, memory, how parallel. Its count of tasks is replaced by
-    /// that of the batch. Without a description a task has the memory of its type and complexity
-    /// 100.
+    /// that of the batch. Without a description a task has complexity 100, and the memory that
+    /// [`WorkloadProfile::from_task_size`] estimates from the size of its type.
     pub fn workload(mut self, workload: WorkloadProfile) -> Self {
         self.options.workload = Some(workload);
         self

@@ -171,7 +171,7 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
     }
 
     /// Limits the time of a launch, none for no limit; the default is 60 s. A launch that takes
-    /// longer is abandoned.
+    /// longer is abandoned, unless it is a closure, which blocks.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Option<Duration>) -> Self {
         self.config.timeout = timeout;
