@@ -196,7 +196,7 @@ pub(crate) struct SweepArgs {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SweepFormat {
-    /// Table and plot, as wide as the terminal
+    /// Table, as wide as the terminal
     #[default]
     Table,
     /// JSON

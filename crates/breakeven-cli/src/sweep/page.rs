@@ -1,4 +1,4 @@
-//! Prints the result of a sweep: words, figures and a plot.
+//! Prints the result of a sweep: words and figures.
 
 use std::io::Write;
 

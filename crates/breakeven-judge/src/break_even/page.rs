@@ -1,15 +1,15 @@
-//! The result of a sweep as a page: a table, a plot and a sentence.
+//! The result of a sweep as a page: a table and a sentence.
 
 use std::fmt;
 
 use breakeven_profile::unit;
 
-use super::{BreakEven, Point, Rival, Swept, Time, plot};
+use super::{BreakEven, Point, Rival, Swept, Time};
 use crate::page::figures::{time, times};
-use crate::page::{Block, Column, Page, Row, Table, Text, Tone, WIDTH};
+use crate::page::{Column, Page, Row, Table, Text, Tone, WIDTH};
 
 impl Swept {
-    /// The page: table, plot, failures and remarks, and what was found. `label` names a device.
+    /// The page: table, failures and remarks, and what was found. `label` names a device.
     pub fn page(
         &self,
         label: impl Fn(&str) -> String,
@@ -25,7 +25,6 @@ impl Swept {
             page.say("nothing was measured");
         } else {
             page.table(self.table(&label));
-            page.blocks.extend(plot::of(self).map(Block::Picture));
         }
         let count = |value: u64| unit::count(value as f64);
         for point in &self.points {
@@ -72,36 +71,18 @@ impl Swept {
 
     /// The size from which the device pays, in a sentence that calls it `device`.
     pub fn answer(&self, rival: &Rival, device: &str) -> String {
-        let over = &self.over;
         if rival.times.is_empty() {
             return format!("{device} was not measured together with the CPU");
         }
         let Some(break_even) = rival.break_even else {
-            let pays = self.points.iter().filter(|point| {
-                let own = point.times.iter().find(|time| time.device == rival.device);
-                let times = own.and_then(|own| own.median_ns);
-                (times.zip(point.times[0].median_ns)).is_some_and(|(own, cpu)| own < cpu)
-            });
-            let pays: Vec<String> = pays.map(|point| unit::count(point.value as f64)).collect();
-            return match pays.is_empty() {
-                true => format!("{device} is slower than the CPU at every {over}"),
-                false => format!(
-                    "{device} is faster than the CPU at {over} {}",
-                    pays.join(", ")
-                ),
-            };
-        };
-        let wider = match break_even {
-            // It may pay from the smallest value on.
-            BreakEven::Unclear { not_before: None } if rival.pays_at_last() => "smaller",
-            _ => "larger",
+            return format!("{device}: no values lie between these; the table compares them");
         };
         let between = match break_even {
             BreakEven::Unclear { not_before: None } => ":",
             _ => "",
         };
-        let remedy = format!("measure longer, or try {wider} values");
-        let text = break_even.text(over, rival.tried_to(), &remedy);
+        let remedy = "measure longer, or try other values";
+        let text = break_even.text(&self.over, rival.tried_to(), remedy);
         format!("{device}{between} {text}")
     }
 }
