@@ -196,7 +196,7 @@ impl Explained {
             // Log density of a value if it and the one before it are on these sides.
             let log = |at: usize, here: usize, before: usize| {
                 let (level, deviation) = sides[here];
-                let expected = level + self.alike * (raw[at - 1] - sides[before].0);
+                let expected = level + self.alike * (clean[at - 1] - sides[before].0);
                 let off = (raw[at] - expected) / deviation;
                 let near = (1.0 - often) * (-off * off / 2.0).exp() / TAU.sqrt();
                 ((near + often / SPREAD) / deviation).ln()
