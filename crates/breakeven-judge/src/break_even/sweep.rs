@@ -4,7 +4,8 @@
 //!    ones first. The time at a size is predicted from the sizes before; if three rounds do not fit
 //!    the time limit, that size and the larger ones are left out. Once the GPU path is faster,
 //!    larger sizes get half of the time at most.
-//! 2. Two more rounds over these sizes, every other one backwards.
+//! 2. Two more rounds over these sizes, every other one backwards; then the larger ones if there is
+//!    time for them by now.
 //! 3. More rounds at the sizes that are still undecided, then at those around the break-even and at
 //!    sizes between them, four per doubling; and again while the interval is wide. No run begins
 //!    that would exceed the limit.
@@ -227,23 +228,27 @@ impl Sweep {
                 sides.is_ended = warmed == Err(Missed::Ended);
             }
         }
-        let mut before = 0.0;
-        for size in &self.sizes {
-            let share = if sides.rival().pays_at_last() {
-                0.5
-            } else {
-                1.0
-            };
+        // Again after the further rounds, which may show that there is time for larger sizes.
+        loop {
+            let known = sides.points.len();
             let further = LEAST_ROUNDS as f64 - 1.0;
-            let cost = sides.cost(*size) * (further + 1.0) + further * before;
-            if sides.is_ended || cost > share * sides.left() {
+            let mut before = 0.0;
+            for size in &self.sizes[known..] {
+                let pays = sides.rival().pays_at_last();
+                let share = if pays { 0.5 } else { 1.0 };
+                let cost = sides.cost(*size) * (further + 1.0) + further * before;
+                if sides.is_ended || cost > share * sides.left() {
+                    break;
+                }
+                sides.add(*size);
+                sides.pair(*size);
+                before += sides.cost(*size);
+            }
+            if sides.points.len() == known {
                 break;
             }
-            sides.add(*size);
-            sides.pair(*size);
-            before += sides.cost(*size);
+            sides.rounds(LEAST_ROUNDS - 1, sides.sizes().skip(known).collect());
         }
-        sides.rounds(LEAST_ROUNDS - 1, sides.sizes().collect());
         for _ in 0..PASSES {
             let rounds = self.rounds.saturating_sub(LEAST_ROUNDS);
             sides.rounds(rounds, sides.undecided());
