@@ -55,16 +55,37 @@ impl History {
         let commit = at.commit.clone().or(profile.environment.revision.clone());
         let mut all = commit.clone().unwrap_or_default().into_bytes();
         all.extend_from_slice(&packed);
-        let entry = Row {
-            time: time(at.time.as_deref().or(profile.created.as_deref()))?,
-            commit,
-            branch: at.branch.clone(),
-            machine: describe(&profile.environment),
-            operations: profile.operations.len() as u64,
-            digest: xxh3_128(&all).to_be_bytes(),
-            packed,
-        };
-        self.write(|to| entry.insert(&points, to))
+        let digest = xxh3_128(&all).to_be_bytes();
+        let machine = describe(&profile.environment);
+        let time = time(at.time.as_deref().or(profile.created.as_deref()))?;
+        let operations = (profile.operations.len() as u64).cast_signed();
+        self.write(|to| {
+            let known = "SELECT id FROM entry WHERE digest = ?1";
+            let known = to.query_row(known, [digest], |row| row.get(0)).optional()?;
+            if let Some(known) = known {
+                return Ok(Added::Known(known));
+            }
+            to.execute(
+                "INSERT OR IGNORE INTO machine (description) VALUES (?1)",
+                [&machine],
+            )?;
+            let number = "SELECT id FROM machine WHERE description = ?1";
+            let machine: i64 = to.query_row(number, [&machine], |row| row.get(0))?;
+            let added = format!("{:.3}", Timestamp::now());
+            to.execute(
+                "INSERT INTO entry
+                     (time, added, commit_id, branch, machine, operations, digest, profile)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                params![
+                    time, added, commit, at.branch, machine, operations, digest, packed
+                ],
+            )?;
+            let entry = to.last_insert_rowid();
+            for point in &points {
+                point.insert(entry, machine, to)?;
+            }
+            Ok(Added::New(entry))
+        })
     }
 }
 
@@ -79,16 +100,6 @@ fn time(text: Option<&str>) -> Result<String, FileError> {
         None => Timestamp::now(),
     };
     Ok(format!("{time:.3}"))
-}
-
-struct Row {
-    time: String,
-    commit: Option<String>,
-    branch: Option<String>,
-    machine: String,
-    operations: u64,
-    digest: [u8; 16],
-    packed: Vec<u8>,
 }
 
 /// Median of the runs' medians, and their minimum and maximum, ns.
@@ -116,51 +127,6 @@ impl<'p> Point<'p> {
             runs: medians.len() as u64,
         };
         (least > 0.0).then_some(point)
-    }
-}
-
-impl Row {
-    fn insert(self, points: &[Point<'_>], to: &Transaction<'_>) -> rusqlite::Result<Added> {
-        let known = to
-            .query_row(
-                "SELECT id FROM entry WHERE digest = ?1",
-                [self.digest],
-                |row| row.get(0),
-            )
-            .optional()?;
-        if let Some(known) = known {
-            return Ok(Added::Known(known));
-        }
-        to.execute(
-            "INSERT OR IGNORE INTO machine (description) VALUES (?1)",
-            [&self.machine],
-        )?;
-        let machine: i64 = to.query_row(
-            "SELECT id FROM machine WHERE description = ?1",
-            [&self.machine],
-            |row| row.get(0),
-        )?;
-        let added = format!("{:.3}", Timestamp::now());
-        to.execute(
-            "INSERT INTO entry
-                 (time, added, commit_id, branch, machine, operations, digest, profile)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-            params![
-                self.time,
-                added,
-                self.commit,
-                self.branch,
-                machine,
-                self.operations.cast_signed(),
-                self.digest,
-                self.packed
-            ],
-        )?;
-        let entry = to.last_insert_rowid();
-        for point in points {
-            point.insert(entry, machine, to)?;
-        }
-        Ok(Added::New(entry))
     }
 }
 

@@ -122,7 +122,7 @@ fn of_series(
     let points = &series.points;
     let logs: Vec<f64> = points.iter().map(|point| point.value_ns.ln()).collect();
     // Times above zero have finite logarithms.
-    let found = change_points(&logs, LEVEL).unwrap_or_default().changes;
+    let found = change_points(&logs, LEVEL).unwrap_or_default();
     let margin = sensitivity.threshold.ln_1p();
     let mut changes = Vec::new();
     // An entry accepts the level that it is on.

@@ -41,7 +41,6 @@ pub struct Ab {
     level: f64,
     most_time: Duration,
     block: usize,
-    seed: u64,
 }
 
 /// The result of comparing two variants; `a` is the baseline.
@@ -105,7 +104,6 @@ impl Ab {
             level: 0.95,
             most_time: Duration::from_secs(10),
             block: BLOCK,
-            seed: 0,
         }
     }
 
@@ -170,7 +168,7 @@ impl Ab {
         mut sample: impl FnMut(bool) -> Result<Option<f64>, E>,
     ) -> Result<AbComparison, E> {
         let started = Instant::now();
-        let mut order = Xoshiro256PlusPlus::seed_from_u64(self.seed);
+        let mut order = Xoshiro256PlusPlus::seed_from_u64(0);
         let (mut a_ns, mut b_ns) = (Vec::new(), Vec::new());
         let (mut change, mut log_a, mut blocks) = (SequentialMean::default(), 0.0, 0.0);
         let verdict = loop {

@@ -8,7 +8,7 @@ use breakeven_stats::{log_ratio_test, mean_interval, one_way_anova};
 use serde::Serialize;
 
 use crate::advise::CallsOf;
-use crate::roofline::{Roofline, compute_ns};
+use crate::roofline::{BOUND_SHARE, Roofline, compute_ns};
 use crate::winner::median;
 
 /// Thresholds from which an operation counts as a problem.
@@ -129,7 +129,9 @@ impl std::fmt::Display for NextStep {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::MoreWarmUp => "more warm-up calls",
-            Self::MoreRuns => "check for other programs, and the clock frequency; make more runs",
+            Self::MoreRuns => {
+                "check for other inputs and other programs, and the clock frequency; make more runs"
+            }
             Self::Other(words) => words,
         })
     }
@@ -156,39 +158,35 @@ impl Subject<'_> {
     /// Its findings, worst kind first.
     pub(crate) fn findings(&self) -> Vec<Finding> {
         let (operation, summary, limits) = (self.operation, self.summary, self.thresholds);
-        // One sample has no spread; NaN is above nothing.
-        let cv = summary.cv.unwrap_or(f64::NAN);
-        let spike = summary.max / summary.mean;
-        // An operation whose time is mostly that of operations inside it is slow because of them.
-        let is_others = self.own_ns < (1.0 - MAIN_SHARE) * summary.total;
-        // How long a program may take is its user's to say.
-        let is_slow = !is_others && !operation.is_process();
-        let slow = if is_slow { summary.mean } else { f64::NAN };
-        type Kind<'s> = (FindingKind, f64, f64, &'s dyn Fn() -> Why);
-        let kinds: [Kind<'_>; 3] = [
-            (FindingKind::Slow, slow, limits.slow_ns, &|| self.why_slow()),
-            (FindingKind::HighVariance, cv, limits.high_cv, &|| {
-                self.why_unsteady()
-            }),
-            (FindingKind::Outliers, spike, limits.outlier_ratio, &|| {
-                self.why_spiky()
-            }),
-        ];
-        let passed = kinds
-            .into_iter()
-            .filter(|(_, value, limit, _)| value > limit);
-        let findings = passed.map(|(what, value, threshold, why)| {
-            let (cause, next_step) = why();
-            Finding {
+        let mut findings = Vec::new();
+        let mut find = |what, value, threshold, (cause, next_step): Why| {
+            findings.push(Finding {
                 key: operation.key(),
                 what,
                 value,
                 threshold,
                 cause,
                 next_step,
-            }
-        });
-        findings.collect()
+            });
+        };
+        // An operation whose time is mostly that of operations inside it is slow because of them.
+        let is_others = self.own_ns < (1.0 - MAIN_SHARE) * summary.total;
+        // How long a program may take is its user's to say.
+        let is_judged = !is_others && !operation.is_process();
+        if is_judged && summary.mean > limits.slow_ns {
+            let why = self.why_slow();
+            find(FindingKind::Slow, summary.mean, limits.slow_ns, why);
+        }
+        if let Some(cv) = summary.cv.filter(|cv| *cv > limits.high_cv) {
+            let why = self.why_unsteady();
+            find(FindingKind::HighVariance, cv, limits.high_cv, why);
+        }
+        let spike = summary.max / summary.mean;
+        if spike > limits.outlier_ratio {
+            let why = self.why_spiky();
+            find(FindingKind::Outliers, spike, limits.outlier_ratio, why);
+        }
+        findings
     }
 }
 
@@ -198,20 +196,12 @@ type Why = (String, NextStep);
 /// Fraction of a call from which one of its phases counts as the cause.
 const MAIN_SHARE: f64 = 0.5;
 
-/// Fraction of a peak from which an operation counts as bound by it.
-const BOUND_SHARE: f64 = 0.6;
-
 impl Subject<'_> {
     fn is_software_gpu(&self) -> bool {
         self.profile.is_software_gpu(&self.operation.device)
     }
 
     fn why_slow(&self) -> Why {
-        let (cause, step) = self.slow_because();
-        (cause, NextStep::Other(step))
-    }
-
-    fn slow_because(&self) -> (String, &'static str) {
         let part = |phase: &str| median(self.operation.phase_ns(phase)).unwrap_or(0.0);
         let (transfer, launch) = (part("upload") + part("download"), part("launch"));
         let whole = transfer + part("kernel") + launch;
@@ -219,7 +209,7 @@ impl Subject<'_> {
         let shares = Roofline::of(self.profile, self.operation, compute_ns);
         let above = |share: f64, limit| (share > limit).then(|| percent(share));
         let bound = |share: Option<f64>| share.and_then(|share| above(share, BOUND_SHARE));
-        if let Some(share) = above(transfer / whole, MAIN_SHARE) {
+        let (cause, step) = if let Some(share) = above(transfer / whole, MAIN_SHARE) {
             (
                 format!("{share} of a call is transfer to and from the device"),
                 "keep the data on the device between calls, or send larger batches while one \
@@ -270,7 +260,8 @@ impl Subject<'_> {
                 "unknown: the profile has no peaks to compare with".to_owned(),
                 "measure with peaks (`breakeven profile` does), or use a sampling profiler",
             )
-        }
+        };
+        (cause, NextStep::Other(step))
     }
 }
 
@@ -314,31 +305,29 @@ const SHOWN_BY: &str = "watch the device while it runs: on NVIDIA `nvidia-smi dm
 
 impl Subject<'_> {
     fn why_unsteady(&self) -> Why {
-        if let Some(why) = self.cold_start().or_else(|| self.settling()) {
+        let found = self.cold_start().or_else(|| self.settling());
+        let found = found.or_else(|| self.whole_runs());
+        if let Some(why) = found.or_else(|| self.phase()) {
             return why;
         }
         let clock = self.profile.environment.clock.as_ref();
         let short_ns = clock.map_or(0.0, |clock| 20.0 * clock.read_ns);
-        let (cause, next_step) = match (self.whole_runs(), self.phase()) {
-            (Some((runs, _)), Some((phase, step))) => return (format!("{runs}; {phase}"), step),
-            (Some(why), None) | (None, Some(why)) => return why,
-            (None, None) if self.summary.median < short_ns => (
+        let (cause, next_step) = if self.summary.median < short_ns {
+            (
                 "the call is so short that reading the clock is a large fraction of it",
                 "measure many calls as one sample",
-            ),
-            (None, None) if self.is_software_gpu() => (
+            )
+        } else if self.is_software_gpu() {
+            (
                 "nothing stands out; a software GPU shares the CPU's cores with everything else",
                 "use it for tests, not for times",
-            ),
-            (None, None) if (self.operation.runs.iter()).all(|run| run.samples_ns.len() <= 1) => (
-                "nothing stands out: runs differ from one another",
-                "stop other programs, and measure more runs",
-            ),
-            (None, None) => (
-                "nothing stands out: calls differ inside the run",
+            )
+        } else {
+            (
+                "nothing stands out: calls differ inside the run or from run to run",
                 "stop other programs, measure more calls, and judge by the median instead of the \
                  mean",
-            ),
+            )
         };
         (cause.to_owned(), NextStep::Other(next_step))
     }
@@ -440,13 +429,10 @@ impl Subject<'_> {
         let times = slowest / medians.into_iter().fold(f64::INFINITY, f64::min);
         (chance <= ERROR_RATE / 2.0 && times > DIFFERENCE).then(|| {
             let of = format!("the slowest run's median is {times:.2} × that of the fastest");
-            let next_step = match self.calls_of {
-                CallsOf::Program => NextStep::Other(
-                    "check for other inputs and other programs, and the clock frequency",
-                ),
-                _ => NextStep::MoreRuns,
-            };
-            (format!("runs differ from one another: {of}"), next_step)
+            (
+                format!("runs differ from one another: {of}"),
+                NextStep::MoreRuns,
+            )
         })
     }
 

@@ -223,43 +223,28 @@ pub enum BudgetError {
         /// What is wrong.
         message: String,
     },
-    /// A time or a number of bytes that cannot be read.
-    #[error("{place}: {error}")]
-    Unit {
+    /// An entry or a threshold that cannot be used.
+    #[error("{place}: {message}")]
+    Value {
         /// The budget or threshold concerned.
         place: String,
-        /// The value, and the values that are allowed.
-        error: UnitError,
-    },
-    /// An entry without a limit.
-    #[error("{place}: it limits nothing; give `max`, `max_memory` or `max_increase`")]
-    NoLimit {
-        /// The budget.
-        place: String,
-    },
-    /// A relative limit out of range.
-    #[error(
-        "{place}: max_increase is {value}; give a fraction above 0 and at most 10, as in 0.03 for 3 %"
-    )]
-    Increase {
-        /// The budget.
-        place: String,
-        /// The value in the file.
-        value: String,
-    },
-    /// A threshold out of range: everything or nothing would exceed it.
-    #[error("thresholds: {name} is {value}; give a positive number (near_budget: at most 1)")]
-    Threshold {
-        /// Its name.
-        name: &'static str,
-        /// The value in the file.
-        value: String,
+        /// What is wrong, and the values that are allowed.
+        message: String,
     },
     /// A file without budgets or thresholds.
     #[error(
         "there is no [[budget]] in the file; add one with `operation` and `max`, or [thresholds]"
     )]
     Empty,
+}
+
+impl BudgetError {
+    fn value(place: &str, message: impl ToString) -> Self {
+        Self::Value {
+            place: place.to_owned(),
+            message: message.to_string(),
+        }
+    }
 }
 
 // Which operations a limit applies to.
@@ -408,7 +393,7 @@ impl Limits {
 
 impl BudgetEntry {
     fn add_to(self, limits: &mut Limits) -> Result<(), BudgetError> {
-        let place = || format!("budget of {:?}", self.operation);
+        let place = format!("budget of {:?}", self.operation);
         let scope = || Scope {
             operation: self.operation.clone(),
             device: self.device.clone(),
@@ -416,20 +401,19 @@ impl BudgetEntry {
         };
         let limits_none = self.max.is_none() && self.max_memory.is_none();
         if limits_none && self.max_increase.is_none() {
-            return Err(BudgetError::NoLimit { place: place() });
+            let message = "it limits nothing; give `max`, `max_memory` or `max_increase`";
+            return Err(BudgetError::value(&place, message));
         }
         if let Some(max) = &self.max {
             limits.budgets.push(Budget {
                 scope: scope(),
                 limited: Limited::Mean,
-                max: duration(max, place)?,
+                max: duration(max, &place)?,
             });
         }
         if let Some(max) = &self.max_memory {
-            let bytes = unit::parse_bytes(max).map_err(|error| BudgetError::Unit {
-                place: place(),
-                error,
-            })?;
+            let bytes = unit::parse_bytes(max);
+            let bytes = bytes.map_err(|error| BudgetError::value(&place, error))?;
             limits.budgets.push(Budget {
                 scope: scope(),
                 limited: Limited::Memory,
@@ -438,10 +422,11 @@ impl BudgetEntry {
         }
         if let Some(max_increase) = self.max_increase {
             if !(max_increase > 0.0 && max_increase <= MOST_INCREASE) {
-                return Err(BudgetError::Increase {
-                    place: place(),
-                    value: max_increase.to_string(),
-                });
+                let message = format!(
+                    "max_increase is {max_increase}; give a fraction above 0 and at most 10, as in \
+                     0.03 for 3 %"
+                );
+                return Err(BudgetError::value(&place, message));
             }
             let scope = scope();
             limits.increases.push(RelativeLimit {
@@ -456,18 +441,21 @@ impl BudgetEntry {
 impl ThresholdEntries {
     fn over_defaults(self) -> Result<Thresholds, BudgetError> {
         let usual = Thresholds::default();
-        let time = |name: &'static str, text: Option<String>, usual: f64| {
+        let time = |name: &str, text: Option<String>, usual: f64| {
             text.map_or(Ok(usual), |text| {
-                duration(&text, || format!("thresholds: {name}"))
+                duration(&text, &format!("thresholds: {name}"))
             })
         };
-        let at_most = |most: f64, name, value: Option<f64>, usual: f64| match value {
-            None => Ok(usual),
-            Some(value) if value > 0.0 && value <= most => Ok(value),
-            Some(value) => Err(BudgetError::Threshold {
-                name,
-                value: value.to_string(),
-            }),
+        let at_most = |most: f64, name, value: Option<f64>, usual: f64| {
+            let value = value.unwrap_or(usual);
+            let message = "give a positive number (near_budget: at most 1)";
+            match value > 0.0 && value <= most {
+                true => Ok(value),
+                false => Err(BudgetError::value(
+                    "thresholds",
+                    format!("{name} is {value}; {message}"),
+                )),
+            }
         };
         let number = |name, value, usual| at_most(f64::MAX, name, value, usual);
         Ok(Thresholds {
@@ -483,13 +471,10 @@ impl ThresholdEntries {
 }
 
 /// A positive time, ns.
-fn duration(text: &str, place: impl FnOnce() -> String) -> Result<f64, BudgetError> {
+fn duration(text: &str, place: &str) -> Result<f64, BudgetError> {
     let wrong = || UnitError::Time(text.to_owned());
     let ns = unit::parse_time(text).and_then(|ns| (ns > 0.0).then_some(ns).ok_or_else(wrong));
-    ns.map_err(|error| BudgetError::Unit {
-        place: place(),
-        error,
-    })
+    ns.map_err(|error| BudgetError::value(place, error))
 }
 
 fn syntax(text: &str, error: &toml::de::Error) -> BudgetError {

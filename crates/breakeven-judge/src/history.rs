@@ -95,7 +95,7 @@ fn inside(profiles: &[Vec<f64>]) -> Option<Variance> {
 /// the variance of a stretch is that of 2(k − 1)²/(3k − 4) degrees of freedom.
 fn from_one_to_the_next(profiles: &[Vec<f64>]) -> Option<Variance> {
     let means: Vec<f64> = profiles.iter().map(|logs| mean(logs)).collect();
-    let steps = change_points(&means, 0.95).map_or_else(|_| Vec::new(), |found| found.changes);
+    let steps = change_points(&means, 0.95).unwrap_or_default();
     let mut ends = vec![0];
     ends.extend(steps.iter().map(|step| step.index));
     ends.push(profiles.len());

@@ -7,6 +7,9 @@ use serde::Serialize;
 use crate::page::figures::share;
 use crate::winner::median;
 
+/// Fraction of a peak from which an operation counts as bound by it.
+pub(crate) const BOUND_SHARE: f64 = 0.6;
+
 /// Achieved rates, at the median: of the kernel's own time on a GPU, of the complete call on the
 /// CPU.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use breakeven_judge::break_even::{SizeTimes, break_even};
 use breakeven_judge::page::{Item, Page, shown};
 use breakeven_judge::run_medians;
-use breakeven_profile::profile::{self, Device, Profile};
+use breakeven_profile::profile::{BreakEven, Profile};
 use breakeven_profile::stats::median;
 use breakeven_profile::unit;
 use serde_json::{Value, json};
@@ -31,17 +30,17 @@ pub(crate) fn part(profile: &Profile) -> Option<Part> {
     for (name, devices) in curves(profile) {
         drawn.insert(name);
         let label = shown(name, MOST_NAME);
-        let found = found(profile, name, &devices);
-        let said: Vec<String> = found.iter().map(|(text, _)| text.clone()).collect();
+        let all = profile.evidence.break_even.iter();
+        let found = all.filter(|evidence| evidence.operation == name);
+        let said: Vec<String> = found.clone().map(|each| answer(profile, each)).collect();
         let mut finding = format!("{label}: median time over size");
         if !said.is_empty() {
             finding += &format!(". {}", said.join("; "));
         }
         part.chart("curves", data.len(), &finding);
-        let marks = found.into_iter().filter_map(|(text, evidence)| {
-            let evidence = evidence?;
+        let marks = found.zip(&said).filter_map(|(evidence, text)| {
             let interval = evidence.interval.map(|ends| ends.map(number));
-            let (size, text) = (number(evidence.size?), shown(&text, MOST_TEXT));
+            let (size, text) = (number(evidence.size?), shown(text, MOST_TEXT));
             Some(json!({"size": size, "interval": interval, "text": text}))
         });
         let lines = devices.into_iter().map(|(device, sizes)| {
@@ -85,53 +84,8 @@ fn curves(profile: &Profile) -> BTreeMap<&str, Sized<'_>> {
     all.into_iter().take(MOST_CURVES).collect()
 }
 
-/// The operation's break-evens in words, and their places if known: from the profile's evidence,
-/// else from its times.
-fn found(
-    profile: &Profile,
-    name: &str,
-    devices: &Sized<'_>,
-) -> Vec<(String, Option<profile::BreakEven>)> {
-    let mut found = Vec::new();
-    for evidence in &profile.evidence.break_even {
-        if evidence.operation == name {
-            found.push((answer(profile, evidence), Some(evidence.clone())));
-        }
-    }
-    let Some(cpu) = devices.get(Device::CPU) else {
-        return found;
-    };
-    for (device, sizes) in devices {
-        let is_known = |(_, known): &(String, Option<profile::BreakEven>)| {
-            known.as_ref().is_some_and(|known| known.device == *device)
-        };
-        if *device == Device::CPU || found.iter().any(is_known) {
-            continue;
-        }
-        let both = sizes.iter().filter_map(|(size, device_ns)| {
-            Some(SizeTimes {
-                size: *size as f64,
-                device_ns: device_ns.clone(),
-                over_ns: cpu.get(size)?.clone(),
-            })
-        });
-        let both: Vec<SizeTimes> = both.collect();
-        let Some(largest) = both.last().map(|times| times.size) else {
-            continue;
-        };
-        if both.len() >= LEAST_SIZES {
-            let answer = break_even(&both);
-            let remedy = "more runs or larger sizes are needed";
-            let label = shown(&profile.device_label(device), MOST_NAME);
-            let text = format!("{label} {}", answer.text("size", largest, remedy));
-            found.push((text, answer.evidence(name, device, Device::CPU, largest)));
-        }
-    }
-    found
-}
-
 /// Describes the profile's evidence for a device.
-fn answer(profile: &Profile, evidence: &profile::BreakEven) -> String {
+fn answer(profile: &Profile, evidence: &BreakEven) -> String {
     let count = |value: f64| unit::count(value.round());
     let [device, over] = [&evidence.device, &evidence.over]
         .map(|device| shown(&profile.device_label(device), MOST_NAME));

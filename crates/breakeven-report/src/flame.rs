@@ -1,16 +1,15 @@
 //! Which call paths use the time, as an icicle: the outermost calls on top.
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use breakeven_judge::export::{Node, tree};
+use breakeven_judge::export::tree;
 use breakeven_judge::page::figures::plural;
 use breakeven_judge::page::shown;
 use breakeven_profile::profile::Profile;
 use breakeven_profile::unit;
 use serde_json::json;
 
-use crate::part::{MOST_NAME, Part};
+use crate::part::{MOST_NAME, Part, largest};
 use crate::sections;
 
 /// Most frames; those with the least time are omitted.
@@ -23,19 +22,23 @@ const MOST_DEPTH: usize = 128;
 pub(crate) fn part(profile: &Profile) -> Option<Part> {
     let mut part = Part::new(sections::FLAME);
     let tree = tree(profile).ok()?;
-    let kept = kept(&tree.nodes);
+    let nodes = &tree.nodes;
+    // A node never has more time than its parent, and its parent stands before it, so the parent of
+    // every drawn node is drawn too.
+    let mut kept = largest(nodes.len(), MOST_NODES, |at| nodes[at].total_ns as f64);
+    kept.retain(|&at| nodes[at].depth < MOST_DEPTH);
     let (mut names, mut places) = (Vec::new(), HashMap::new());
     let mut new: HashMap<usize, i64> = HashMap::new();
-    let mut nodes = Vec::new();
+    let mut drawn = Vec::new();
     for &at in &kept {
-        let node = &tree.nodes[at];
+        let node = &nodes[at];
         let name = *places.entry(node.name.as_str()).or_insert_with(|| {
             names.push(shown(&node.name, MOST_NAME));
             names.len() - 1
         });
         let parent = node.parent.and_then(|parent| new.get(&parent).copied());
-        new.insert(at, i64::try_from(nodes.len()).unwrap_or(-1));
-        nodes.push((name, parent.unwrap_or(-1), node.total_ns, node.own_ns));
+        new.insert(at, i64::try_from(drawn.len()).unwrap_or(-1));
+        drawn.push((name, parent.unwrap_or(-1), node.total_ns, node.own_ns));
     }
     let mut finding = format!(
         "{} over {}: {}",
@@ -49,19 +52,6 @@ pub(crate) fn part(profile: &Profile) -> Option<Part> {
     }
     part.chart("flame", 0, &finding);
     let total = tree.total_ns;
-    part.data(&json!({"total": total, "names": names, "nodes": nodes, "finding": finding}));
+    part.data(&json!({"total": total, "names": names, "nodes": drawn, "finding": finding}));
     Some(part)
-}
-
-/// The nodes to draw, parents before children. A node never has more time than its parent, so the
-/// parent of every drawn node is drawn too.
-fn kept(nodes: &[Node]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..nodes.len()).collect();
-    order.retain(|&at| nodes[at].depth < MOST_DEPTH);
-    if order.len() > MOST_NODES {
-        order.sort_by_key(|&at| (Reverse(nodes[at].total_ns), at));
-        order.truncate(MOST_NODES);
-        order.sort_unstable();
-    }
-    order
 }

@@ -12,8 +12,6 @@ use crate::sections;
 pub struct HistorySeries {
     /// The operation, with its device and, if there are several, its environment.
     pub label: String,
-    /// The measured quantity, `median time`.
-    pub unit: String,
     /// The values.
     pub points: Vec<HistoryPoint>,
     /// The changes of level.
@@ -99,7 +97,7 @@ pub(crate) fn part(series: &[HistorySeries]) -> Option<Part> {
         });
         data.push(json!({
             "label": label,
-            "unit": shown(&series.unit, MOST_NAME),
+            "unit": "median time",
             "points": series.points.iter().map(HistoryPoint::data).collect::<Vec<_>>(),
             "levels": levels(&changes, points.saturating_sub(1)),
             "changes": marks.collect::<Vec<_>>(),

@@ -1,7 +1,7 @@
 //! How busy the machine was while the profile was measured: a chart per device and recording.
 
 use breakeven_judge::page::{Page, shown};
-use breakeven_profile::profile::{DeviceLoad, Level, LoadRecord, LoadSample, Profile};
+use breakeven_profile::profile::{DeviceLoad, Level, LoadSample, Profile};
 use breakeven_profile::unit;
 use serde_json::{Value, json};
 
@@ -36,23 +36,12 @@ const PLOTS: [(&str, &[Figure]); 4] = [
 pub(crate) fn part(profile: &Profile, words: &Page) -> Option<Part> {
     let mut part = Part::new(sections::LOAD);
     part.page(words);
-    let all = profile
-        .load
-        .iter()
-        .enumerate()
-        .flat_map(|(number, record)| {
-            record
-                .devices
-                .iter()
-                .map(move |device| (number, record, device))
-        });
-    let all: Vec<_> = all
-        .filter(|(_, _, device)| !device.samples.is_empty())
-        .collect();
-    let drawn = all.iter().take(MOST_CHARTS);
-    let charts: Vec<Value> = drawn.clone().map(|(.., device)| chart(device)).collect();
-    for (index, (number, record, device)) in drawn.enumerate() {
-        part.chart("load", index, &finding(profile, *number, record, device));
+    let all = profile.load.iter().flat_map(|record| &record.devices);
+    let all: Vec<&DeviceLoad> = all.filter(|device| !device.samples.is_empty()).collect();
+    let mut charts = Vec::new();
+    for device in all.iter().take(MOST_CHARTS) {
+        part.chart("load", charts.len(), &finding(profile, device));
+        charts.push(chart(device));
     }
     if all.len() > MOST_CHARTS {
         part.say(&format!("{} more are not drawn.", all.len() - MOST_CHARTS));
@@ -61,26 +50,14 @@ pub(crate) fn part(profile: &Profile, words: &Page) -> Option<Part> {
     (!all.is_empty()).then_some(part)
 }
 
-fn finding(profile: &Profile, number: usize, record: &LoadRecord, device: &DeviceLoad) -> String {
+fn finding(profile: &Profile, device: &DeviceLoad) -> String {
     let label = shown(&profile.device_label(&device.device), MOST_NAME);
     let samples = &device.samples;
     let ends = samples
         .iter()
         .map(|sample| sample.start_ns.saturating_add(sample.duration_ns));
     let length = unit::time(ends.max().unwrap_or(0) as f64);
-    let mut text = format!(
-        "{label} over {length}, every {}",
-        unit::time(record.interval_ns as f64)
-    );
-    if profile.load.len() > 1 {
-        text += &format!(", recording {}", number + 1);
-    }
-    if record.merged > 1 {
-        text += &format!(
-            "; up to {} readings are merged into one point",
-            record.merged
-        );
-    }
+    let mut text = format!("{label} over {length}");
     if samples.len() > MOST_SAMPLES {
         text += &format!("; the first {MOST_SAMPLES} of {} are drawn", samples.len());
     }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::Report;
 use crate::histogram::{Histogram, bins_for};
-use crate::part::{MOST_NAME, MOST_TEXT, Part, number};
+use crate::part::{MOST_NAME, MOST_TEXT, Part, largest, number};
 use crate::sections;
 
 /// Most rows; the operations with the least time are omitted.
@@ -24,7 +24,7 @@ const MOST_ROWS: usize = 5_000;
 pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
     let mut part = Part::new(sections::OPERATIONS);
     let all = &report.overview.rows;
-    let shown_rows = largest(all);
+    let shown_rows = largest(all.len(), MOST_ROWS, |at| all[at].own_ns);
     let left_out = all.len() - shown_rows.len();
     if left_out > 0 {
         part.say(&format!(
@@ -63,12 +63,7 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
             values.push(number(verdict.and_then(|verdict| verdict.judged.ratio)));
         }
         figures.push(values);
-        part.body += &line(
-            report,
-            row,
-            &columns,
-            (!verdicts.is_empty()).then_some(verdict),
-        );
+        part.body += &line(report, row, &columns, !verdicts.is_empty(), verdict);
         all_facts.push(facts(row));
         let operation = operations.get(at).filter(|each| each.name == row.key.name);
         histograms.push(operation.and_then(|each| Histogram::of(each, bins)));
@@ -83,17 +78,6 @@ pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
 /// A figure of complete calls, else of the phase that has it.
 fn value(column: &Column, row: &Row) -> Option<f64> {
     row.lines().find_map(|line| column.value(&line))
-}
-
-/// Indices of the shown rows, in the profile's order.
-fn largest(rows: &[Row]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..rows.len()).collect();
-    if order.len() > MOST_ROWS {
-        order.sort_by(|&a, &b| rows[b].own_ns.total_cmp(&rows[a].own_ns));
-        order.truncate(MOST_ROWS);
-        order.sort_unstable();
-    }
-    order
 }
 
 fn head(columns: &[&Column], compared: bool) -> String {
@@ -125,12 +109,13 @@ fn head(columns: &[&Column], compared: bool) -> String {
     head + "</tr></thead>\n<tbody>\n"
 }
 
-/// A row; `verdict` is given if the page has verdicts.
+/// A row; `compared` is true if the page has verdicts.
 fn line(
     report: &Report<'_>,
     row: &Row,
     columns: &[&Column],
-    verdict: Option<Option<&OperationComparison>>,
+    compared: bool,
+    verdict: Option<&OperationComparison>,
 ) -> String {
     let name = html(&row.key.name, MOST_NAME);
     let mut line = format!("<tr><th scope=\"row\"><bdi class=\"name\">{name}</bdi>");
@@ -147,7 +132,7 @@ fn line(
     }
     let device = html(&report.profile.device_label(&row.key.device), MOST_NAME);
     let _ = write!(line, "</th><td class=\"words\"><bdi>{device}</bdi></td>");
-    if let Some(verdict) = verdict {
+    if compared {
         let text = verdict.map_or_else(String::new, |verdict| verdict.change_type.to_string());
         let _ = write!(
             line,
@@ -160,7 +145,7 @@ fn line(
         let text = texts.find(|text| !text.is_empty()).unwrap_or_default();
         let _ = write!(line, "<td>{text}</td>");
     }
-    if let Some(verdict) = verdict {
+    if compared {
         let text = verdict.map_or_else(String::new, |verdict| verdict.judged.change_text());
         let _ = write!(line, "<td>{text}</td>");
     }

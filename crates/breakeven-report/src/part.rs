@@ -15,6 +15,9 @@ pub(crate) const MOST_NAME: usize = 120;
 /// Longest sentence, characters.
 pub(crate) const MOST_TEXT: usize = 400;
 
+/// Most suggestions that are shown.
+const MOST_ADVICE: usize = 20;
+
 /// A section of the page.
 pub(crate) struct Part {
     /// Its section.
@@ -94,7 +97,12 @@ pub(crate) fn advice(advice: &Advice) -> Option<Part> {
         return None;
     }
     let mut page = Page::default();
-    page.items(items(&advice.suggestions));
+    let shown = advice.suggestions.len().min(MOST_ADVICE);
+    page.items(items(&advice.suggestions[..shown]));
+    if shown < advice.suggestions.len() {
+        let more = advice.suggestions.len() - shown;
+        page.say(format!("… and {more} more: breakeven advise has them"));
+    }
     page.say(advice.conclusion());
     for caveat in advice.caveats() {
         page.aside(caveat);
@@ -116,6 +124,17 @@ pub(crate) fn script_safe(json: &str) -> String {
         }
     }
     safe
+}
+
+/// Indices of the `most` items with the largest values, in their order.
+pub(crate) fn largest(count: usize, most: usize, value: impl Fn(usize) -> f64) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    if count > most {
+        order.sort_by(|&a, &b| value(b).total_cmp(&value(a)));
+        order.truncate(most);
+        order.sort_unstable();
+    }
+    order
 }
 
 /// A number as JSON: an integer if it is one, and `null` if it is none or not finite.

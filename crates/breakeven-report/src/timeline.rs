@@ -1,16 +1,15 @@
 //! Single calls in the order of time, on a track per thread and device.
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use breakeven_judge::export::placed;
 use breakeven_judge::page::figures::plural;
 use breakeven_judge::page::shown;
-use breakeven_profile::profile::{Profile, Timeline};
+use breakeven_profile::profile::Profile;
 use breakeven_profile::unit;
 use serde_json::json;
 
-use crate::part::{MOST_NAME, Part};
+use crate::part::{MOST_NAME, Part, largest};
 use crate::sections;
 
 /// Most calls; the shortest are omitted.
@@ -25,7 +24,10 @@ pub(crate) fn part(profile: &Profile) -> Option<Part> {
     let timeline = profile.timeline.as_ref();
     let timeline = timeline.filter(|timeline| !timeline.events.is_empty())?;
     let events = &timeline.events;
-    let kept = kept(timeline);
+    let mut kept = vec![false; events.len()];
+    for at in largest(events.len(), MOST_CALLS, |at| events[at].duration_ns as f64) {
+        kept[at] = true;
+    }
     let begin = events.iter().map(|event| event.start_ns).min().unwrap_or(0);
     let ends = events
         .iter()
@@ -74,19 +76,4 @@ pub(crate) fn part(profile: &Profile) -> Option<Part> {
     let length = length.max(1);
     part.data(&json!({"length": length, "names": names, "tracks": tracks, "finding": finding}));
     Some(part)
-}
-
-/// Selects the longest events.
-fn kept(timeline: &Timeline) -> Vec<bool> {
-    let events = &timeline.events;
-    let mut order: Vec<usize> = (0..events.len()).collect();
-    if order.len() > MOST_CALLS {
-        order.sort_by_key(|&at| Reverse(events[at].duration_ns));
-        order.truncate(MOST_CALLS);
-    }
-    let mut kept = vec![false; events.len()];
-    for at in order {
-        kept[at] = true;
-    }
-    kept
 }

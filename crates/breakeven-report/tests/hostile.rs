@@ -134,7 +134,6 @@ fn history(text: &str) -> Vec<HistorySeries> {
     };
     vec![HistorySeries {
         label: text.to_owned(),
-        unit: text.to_owned(),
         points: vec![point.clone(), point],
         changes: vec![
             HistoryChange {

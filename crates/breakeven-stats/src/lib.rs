@@ -43,7 +43,7 @@ mod sequential;
 pub use anova::one_way_anova;
 pub use bootstrap::{Bootstrap, BootstrapInterval, bootstrap, bootstrap_median_ratio};
 pub use breakeven_profile::stats::StatsError;
-pub use change_points::{ChangePoint, SHORTEST_SEGMENT, Segmented, change_points};
+pub use change_points::{ChangePoint, SHORTEST_SEGMENT, change_points};
 pub use correction::benjamini_hochberg;
 pub use fit::{Line, power_law, theil_sen};
 pub use interval::{deviation_interval, mean_interval};

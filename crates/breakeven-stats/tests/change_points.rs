@@ -33,7 +33,7 @@ impl Durations {
 }
 
 fn found(series: &[f64]) -> Vec<ChangePoint> {
-    change_points(series, 0.95).unwrap().changes
+    change_points(series, 0.95).unwrap()
 }
 
 fn places(series: &[f64]) -> Vec<usize> {

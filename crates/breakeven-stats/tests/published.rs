@@ -37,7 +37,7 @@ fn places_that_people_marked_are_found() {
     ];
     for (name, least) in least {
         let series = series(name);
-        let changes = change_points(&series.values, 0.95).unwrap().changes;
+        let changes = change_points(&series.values, 0.95).unwrap();
         let found: Vec<usize> = changes.iter().map(|change| change.index).collect();
         let scores = [series.f1(&found), series.covering(&found)];
         assert!(

@@ -195,7 +195,6 @@ fn shown(loaded: &Loaded, series: &Series, found: &[&Change], most: usize) -> Hi
             true => format!("{}, {}", series.key, series.machine),
             false => series.key.to_string(),
         },
-        unit: "median time".to_owned(),
         points: series.points[from..].iter().map(point).collect(),
         changes: found.map(change).collect(),
     }

@@ -1,4 +1,5 @@
-//! Decides whether the samples are calls of a program or of a benchmark.
+//! Decides whether the samples are calls of a program or of a benchmark, and which calls follow one
+//! another.
 //!
 //! BATCHING and CACHING apply to calls that a program makes. A benchmark repeats a call in order to
 //! measure it, so caching the result would be pointless. The content of the file distinguishes the
@@ -12,15 +13,12 @@
 //!   `kernel`, …) one by one, or does the same work on two devices. A program does it once.
 //! - **Unmarked**: neither, as in the five-line file. The samples may be either. Both rules still
 //!   apply, because a user who writes times from a program in five lines has no other advice; but
-//!   the evidence states the assumption, and no gain is promised or counted. A wrong guess then
-//!   costs a line at the end of the list, not one at its head.
+//!   a caveat says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use breakeven_profile::profile::{Device, Operation, Profile, Stack, Timeline, TimelineEvent};
+use breakeven_profile::profile::Profile;
 use serde::Serialize;
-
-use super::evidence::{Sequence, ShownBy};
 
 /// Who made the calls that the samples measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -66,18 +64,23 @@ impl CallsOf {
     }
 }
 
-/// What the timeline and the call paths show about each operation's calls.
-pub(super) struct Sequences<'p> {
-    /// By name and device; `None` without a timeline.
-    timeline: Option<BTreeMap<Who<'p>, CallCounts>>,
-    /// By name, along the call paths.
-    stacks: BTreeMap<&'p str, CallCounts>,
-    least: f64,
+/// Calls in sequence from which batching is suggested.
+pub(super) const LEAST_SEQUENCE: f64 = 10.0;
+
+/// Calls of an operation that follow one another.
+#[derive(Clone, Copy)]
+pub(super) struct Sequence {
+    /// True if the call paths show it; else the calls of a run are taken for one sequence.
+    pub(super) in_paths: bool,
+    /// Calls in a sequence, on average.
+    pub(super) length: f64,
+    /// Fraction of the operation's calls that are in sequences, 0 to 1.
+    pub(super) share: f64,
 }
 
-type Who<'p> = (&'p str, &'p str);
+/// What the call paths show about each operation's calls, by name.
+pub(super) struct Sequences<'p>(BTreeMap<&'p str, CallCounts>);
 
-/// What one source shows about an operation's calls.
 #[derive(Default)]
 struct CallCounts {
     calls: u64,
@@ -86,155 +89,55 @@ struct CallCounts {
     sequences: u64,
 }
 
-impl CallCounts {
-    /// Adds calls in `sequences` sequences, which count if each has at least `least` calls.
-    fn add(&mut self, calls: u64, sequences: u64, least: f64) {
-        self.calls = self.calls.saturating_add(calls);
-        if calls as f64 >= least * sequences as f64 {
-            self.in_sequences = self.in_sequences.saturating_add(calls);
-            self.sequences = self.sequences.saturating_add(sequences);
-        }
-    }
-
-    fn sequence(&self, shown_by: ShownBy) -> Option<Sequence> {
-        (self.sequences > 0).then(|| Sequence {
-            shown_by,
-            length: self.in_sequences as f64 / self.sequences as f64,
-            share: self.in_sequences as f64 / self.calls as f64,
-        })
-    }
-}
-
 impl<'p> Sequences<'p> {
-    /// Sequences of at least `least` calls.
-    pub(super) fn in_profile(profile: &'p Profile, least: f64) -> Self {
-        Self {
-            timeline: (profile.timeline.as_ref()).map(|timeline| on_timeline(timeline, least)),
-            stacks: in_stacks(&profile.stacks, runs(profile), least),
-            least,
+    /// Counts calls per call of the surrounding operation. The program itself calls a path without
+    /// one once per run, as far as was recorded; paths count the calls of all runs.
+    pub(super) fn in_profile(profile: &'p Profile) -> Self {
+        let runs = profile.operations.iter().map(|each| each.runs.len() as u64);
+        let runs = runs.max().unwrap_or(1);
+        let stacks = &profile.stacks;
+        let calls: BTreeMap<&[String], u64> = (stacks.iter())
+            .map(|stack| (stack.frames.as_slice(), stack.calls))
+            .collect();
+        let mut all: BTreeMap<&str, CallCounts> = BTreeMap::new();
+        for stack in stacks {
+            let Some((name, around)) = stack.frames.split_last() else {
+                continue;
+            };
+            let sequences = calls.get(around).copied().unwrap_or(runs).max(1);
+            let counts = all.entry(name).or_default();
+            counts.calls = counts.calls.saturating_add(stack.calls);
+            if stack.calls as f64 >= LEAST_SEQUENCE * sequences as f64 {
+                counts.in_sequences = counts.in_sequences.saturating_add(stack.calls);
+                counts.sequences = counts.sequences.saturating_add(sequences);
+            }
         }
+        Self(all)
     }
 
-    /// The sequences in which the operation is called, from the best source available; `None` if
-    /// its calls are not in sequence.
-    pub(super) fn of(&self, operation: &Operation, calls: u64) -> Option<Sequence> {
-        let who = (operation.name.as_str(), operation.device.as_str());
-        let seen = self.timeline.as_ref().and_then(|all| all.get(&who));
-        // Fewer events than a sequence needs show nothing: the ring buffer lost the rest.
-        if let Some(seen) = seen.filter(|seen| seen.calls as f64 >= self.least) {
-            return seen.sequence(ShownBy::Timeline);
-        }
-        if let Some(seen) = self.stacks.get(who.0) {
-            return seen.sequence(ShownBy::Stacks);
-        }
-        let runs = operation.runs.iter().filter(|run| run.calls() > 0).count();
-        let length = calls as f64 / runs.max(1) as f64;
-        (length >= self.least).then_some(Sequence {
-            shown_by: ShownBy::Count,
-            length,
-            share: 1.0,
-        })
-    }
-}
-
-/// Runs of the profile: those of the operation that has the most.
-fn runs(profile: &Profile) -> u64 {
-    let runs = profile.operations.iter().map(|each| each.runs.len() as u64);
-    runs.max().unwrap_or(1)
-}
-
-/// Calls per call of the surrounding operation. The program itself calls a path without one once
-/// per run, as far as was recorded; paths count the calls of all runs.
-fn in_stacks(stacks: &[Stack], runs: u64, least: f64) -> BTreeMap<&str, CallCounts> {
-    let calls: BTreeMap<&[String], u64> = stacks
-        .iter()
-        .map(|stack| (stack.frames.as_slice(), stack.calls))
-        .collect();
-    let mut all: BTreeMap<&str, CallCounts> = BTreeMap::new();
-    for stack in stacks {
-        let Some((name, around)) = stack.frames.split_last() else {
-            continue;
+    /// The sequences in which the operation is called: by the call paths, else by the number of
+    /// calls in a run; `None` if its calls are not in sequence.
+    pub(super) fn of(&self, name: &str, calls_per_run: f64) -> Option<Sequence> {
+        let Some(counts) = self.0.get(name) else {
+            return (calls_per_run >= LEAST_SEQUENCE).then_some(Sequence {
+                in_paths: false,
+                length: calls_per_run,
+                share: 1.0,
+            });
         };
-        let parents = calls.get(around).copied().unwrap_or(runs).max(1);
-        all.entry(name)
-            .or_default()
-            .add(stack.calls, parents, least);
-    }
-    all
-}
-
-fn on_timeline(timeline: &Timeline, least: f64) -> BTreeMap<Who<'_>, CallCounts> {
-    let mut threads: BTreeMap<u64, Vec<&TimelineEvent>> = BTreeMap::new();
-    for event in &timeline.events {
-        threads.entry(event.thread).or_default().push(event);
-    }
-    let mut all = BTreeMap::new();
-    for events in threads.values_mut() {
-        // Of two calls that begin together, the longer is the outer one.
-        events.sort_by_key(|event| (event.start_ns, u64::MAX - event.duration_ns));
-        one_thread(events, least, &mut all);
-    }
-    all
-}
-
-fn who(event: &TimelineEvent) -> Who<'_> {
-    (&event.name, event.device.as_deref().unwrap_or(Device::CPU))
-}
-
-/// A call that may contain others, and the current sequence of the calls inside it.
-struct Open<'e> {
-    end_ns: u64,
-    last: Option<(Who<'e>, u64)>,
-}
-
-/// Counts the calls and the sequences of one thread, from its events in order: calls of one
-/// operation, directly inside the same call, with no other call between them.
-fn one_thread<'e>(
-    events: &[&'e TimelineEvent],
-    least: f64,
-    all: &mut BTreeMap<Who<'e>, CallCounts>,
-) {
-    let mut close = |last: Option<(Who<'e>, u64)>| {
-        if let Some((who, length)) = last {
-            all.entry(who).or_default().add(length, 1, least);
-        }
-    };
-    let mut root = Open {
-        end_ns: u64::MAX,
-        last: None,
-    };
-    let mut open: Vec<Open<'e>> = Vec::new();
-    for event in events {
-        while let Some(inner) = open.pop_if(|inner| inner.end_ns <= event.start_ns) {
-            close(inner.last);
-        }
-        let around = open.last_mut().unwrap_or(&mut root);
-        match &mut around.last {
-            Some((before, length)) if *before == who(event) => *length += 1,
-            last => close(last.replace((who(event), 1))),
-        }
-        open.push(Open {
-            end_ns: event.start_ns.saturating_add(event.duration_ns),
-            last: None,
-        });
-    }
-    for left in open.into_iter().chain([root]) {
-        close(left.last);
+        (counts.sequences > 0).then(|| Sequence {
+            in_paths: true,
+            length: counts.in_sequences as f64 / counts.sequences as f64,
+            share: counts.in_sequences as f64 / counts.calls as f64,
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use breakeven_profile::profile::{Operation, Run, Stack};
 
-    fn event(name: &str, start_ns: u64, duration_ns: u64) -> TimelineEvent {
-        TimelineEvent {
-            name: name.to_owned(),
-            start_ns,
-            duration_ns,
-            ..TimelineEvent::default()
-        }
-    }
+    use super::*;
 
     fn stack(frames: &[&str], calls: u64) -> Stack {
         Stack {
@@ -244,47 +147,39 @@ mod tests {
         }
     }
 
-    /// `frame` has two sequences of `step`, separated by `flush`, with `inner` inside each.
-    #[test]
-    fn a_sequence_is_parted_by_others_beside_it_not_inside_it() {
-        let mut events = vec![event("frame", 0, 1_000)];
-        for index in 0..10 {
-            let gap = if index < 6 { 0 } else { 50 };
-            events.push(event("step", index * 20 + gap, 10));
-            events.push(event("inner", index * 20 + gap, 5));
+    fn of_runs(runs: usize, stacks: Vec<Stack>) -> Profile {
+        let mut operation = Operation::new("step", "cpu");
+        operation.runs = vec![Run::default(); runs];
+        Profile {
+            operations: vec![operation],
+            stacks,
+            ..Profile::default()
         }
-        events.push(event("flush", 125, 5));
-        let timeline = Timeline {
-            events,
-            ..Timeline::default()
-        };
-        let all = on_timeline(&timeline, 4.0);
-        let step = &all[&("step", "cpu")];
-        assert_eq!((step.calls, step.in_sequences, step.sequences), (10, 10, 2));
-        let inner = &all[&("inner", "cpu")];
-        assert_eq!((inner.calls, inner.sequences), (10, 0));
     }
 
     #[test]
     fn the_calls_of_several_runs_were_taken_for_one_sequence() {
-        let stacks = [stack(&["step"], 15)];
-        assert_eq!(in_stacks(&stacks, 5, 10.0)["step"].sequences, 0);
-        let step = &in_stacks(&stacks, 5, 3.0)["step"];
-        assert_eq!((step.in_sequences, step.sequences), (15, 5));
+        let sequence = |calls| {
+            let profile = of_runs(5, vec![stack(&["step"], calls)]);
+            let sequence = Sequences::in_profile(&profile).of("step", 0.0);
+            sequence.map(|sequence| sequence.length)
+        };
+        assert_eq!(sequence(49), None);
+        assert_eq!(sequence(50), Some(10.0));
     }
 
     #[test]
     fn calls_are_counted_per_call_around_them() {
-        let stacks = [
+        let stacks = vec![
             stack(&["frame"], 5),
             stack(&["frame", "step"], 100),
             stack(&["load"], 1),
             stack(&["load", "step"], 9),
         ];
-        let all = in_stacks(&stacks, 1, 10.0);
-        let step = &all["step"];
-        let found = (step.calls, step.in_sequences, step.sequences);
-        assert_eq!(found, (109, 100, 5));
-        assert_eq!(all["frame"].sequences, 0);
+        let profile = of_runs(1, stacks);
+        let all = Sequences::in_profile(&profile);
+        let step = all.of("step", 109.0).expect("20 in each frame");
+        assert_eq!((step.length, step.share), (20.0, 100.0 / 109.0));
+        assert!(all.of("frame", 100.0).is_none() && all.of("other", 10.0).is_some());
     }
 }

@@ -8,9 +8,14 @@ use breakeven_profile::stats::Summary;
 use serde::Serialize;
 
 use super::calls::{CallsOf, Sequences};
-use super::evidence::Evidence;
 use crate::overview::{own_ns, own_shares};
 use crate::winner::{Work, work};
+
+/// An operation below this fraction of a program's time gets no advice.
+const MINOR: f64 = 0.01;
+
+/// An operation with more than this fraction of recording cost gets no advice.
+const MOST_RECORDING: f64 = 0.5;
 
 /// How many operations were examined, and why the remaining ones were not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -30,7 +35,6 @@ pub struct LookedAt {
 /// A profile, prepared for the rules.
 pub(super) struct Case<'p> {
     pub(super) profile: &'p Profile,
-    pub(super) thresholds: AdviceThresholds,
     pub(super) calls_of: CallsOf,
     pub(super) sequences: Sequences<'p>,
     /// True if the profile separates own times from those of nested operations.
@@ -63,7 +67,7 @@ pub(super) struct Subject<'p> {
 }
 
 impl<'p> Case<'p> {
-    pub(super) fn new(profile: &'p Profile, thresholds: AdviceThresholds) -> Self {
+    pub(super) fn new(profile: &'p Profile) -> Self {
         let calls_of = CallsOf::in_profile(profile);
         let mut looked_at = LookedAt::default();
         let mut whole_ns = 0.0;
@@ -87,7 +91,7 @@ impl<'p> Case<'p> {
             match summary {
                 _ if operation.failure.is_some() => looked_at.failed += 1,
                 None => looked_at.without_time += 1,
-                Some(_) if recording.is_some_and(|part| part > thresholds.recording_share) => {
+                Some(_) if recording.is_some_and(|part| part > MOST_RECORDING) => {
                     looked_at.recording += 1;
                 }
                 Some(summary) => {
@@ -98,7 +102,7 @@ impl<'p> Case<'p> {
         }
         // The author of a benchmark chose its rows.
         let minor_ns = match calls_of {
-            CallsOf::Program => thresholds.minor_share * whole_ns,
+            CallsOf::Program => MINOR * whole_ns,
             _ => 0.0,
         };
         let mut works: BTreeMap<Work<'p>, Vec<usize>> = BTreeMap::new();
@@ -117,10 +121,9 @@ impl<'p> Case<'p> {
         let mut runs = profile.operations.iter().flat_map(|each| &each.runs);
         Self {
             profile,
-            thresholds,
             works,
             calls_of,
-            sequences: Sequences::in_profile(profile, thresholds.sequential_calls),
+            sequences: Sequences::in_profile(profile),
             nesting: !profile.stacks.is_empty() || runs.any(|run| run.self_ns.is_some()),
             whole_ns,
             subjects,
@@ -198,154 +201,6 @@ fn mark_leaders(subjects: &mut [Subject<'_>]) {
         // In reverse, because `max_by` returns the last maximum.
         if let Some(leader) = sized.rev().max_by(|a, b| a.own_ns.total_cmp(&b.own_ns)) {
             leader.leads_sizes = true;
-        }
-    }
-}
-
-// When a rule makes a suggestion, and how much a suggestion must save to matter.
-
-/// The constants of the rules. More specific measurements replace the first seven;
-/// see the rules.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct AdviceThresholds {
-    /// A GPU call shorter than this is too small for the GPU, ns.
-    pub small_gpu_call_ns: f64,
-    /// A CPU call longer than this, with memory, may be worth a GPU, ns.
-    pub large_cpu_call_ns: f64,
-    /// Calls in sequence from which batching is suggested.
-    pub sequential_calls: f64,
-    /// Memory of a call above which it is examined, bytes.
-    pub large_memory_bytes: u64,
-    /// Calls in a run from which caching is considered ...
-    pub cached_calls: f64,
-    /// ... if a call is shorter than this, ns.
-    pub cached_call_ns: f64,
-    /// Fraction of a GPU's units in use below which it counts as hardly used.
-    pub low_gpu_use: f64,
-    /// How far above the expected exponent the complete interval of the measured one must lie.
-    /// Sorting 150 or more elements grows by less: n·log n has the local exponent 1 + 1/ln n.
-    pub growth_margin: f64,
-    /// Fraction of a peak from which an operation counts as bound by it, and which
-    /// better use of memory is assumed to reach.
-    pub bound_share: f64,
-    /// An operation below this fraction of a program's time gets no advice.
-    pub minor_share: f64,
-    /// An operation with more than this fraction of recording cost gets no advice.
-    pub recording_share: f64,
-    /// Fraction of the total time from which a saving is CRITICAL: the program then runs in three
-    /// quarters of the time.
-    pub critical_share: f64,
-    /// Fraction of the total time from which a saving is HIGH.
-    pub high_share: f64,
-    /// Fraction of the total time from which a saving is MEDIUM.
-    pub medium_share: f64,
-}
-
-impl Default for AdviceThresholds {
-    fn default() -> Self {
-        Self {
-            small_gpu_call_ns: 1e6,
-            large_cpu_call_ns: 1e7,
-            sequential_calls: 10.0,
-            large_memory_bytes: 100_000_000,
-            cached_calls: 100.0,
-            cached_call_ns: 1e6,
-            low_gpu_use: 0.5,
-            growth_margin: 0.2,
-            bound_share: 0.6,
-            minor_share: 0.01,
-            recording_share: 0.5,
-            critical_share: 0.25,
-            high_share: 0.10,
-            medium_share: 0.02,
-        }
-    }
-}
-
-// The answer of a rule.
-
-/// A rule's answer.
-pub(super) enum Verdict {
-    /// The rule does not apply.
-    Silent,
-    /// The rule of thumb applies, but a measurement contradicts it.
-    Overruled(Vec<Evidence>),
-    /// A suggestion.
-    Suggest(Box<Advised>),
-}
-
-/// What a rule suggests.
-pub(super) struct Advised {
-    pub(super) target_device: Option<String>,
-    pub(super) description: String,
-    pub(super) hint: &'static str,
-    pub(super) evidence: Vec<Evidence>,
-    pub(super) gain: Gain,
-}
-
-impl Verdict {
-    /// Creates a suggestion that names no other device.
-    pub(super) fn suggest(
-        description: String,
-        hint: &'static str,
-        evidence: Vec<Evidence>,
-        gain: Gain,
-    ) -> Self {
-        Self::Suggest(Box::new(Advised {
-            target_device: None,
-            description,
-            hint,
-            evidence,
-            gain,
-        }))
-    }
-
-    /// Sets the device to move to.
-    pub(super) fn to(mut self, device: impl Into<String>) -> Self {
-        if let Self::Suggest(advised) = &mut self {
-            advised.target_device = Some(device.into());
-        }
-        self
-    }
-}
-
-/// The estimated gain of a suggestion.
-pub(super) struct Gain {
-    /// Fractions of the own times of operations, if a measurement supports them; otherwise, why
-    /// there is no estimate.
-    pub(super) savings: Result<Vec<Saving>, &'static str>,
-    /// Smallest and largest saving over the complete profile, ns, if known.
-    pub(super) range_ns: Option<[f64; 2]>,
-}
-
-/// Fraction of an operation's own time that is saved.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Saving {
-    /// The operation's index in [`Case::subjects`].
-    pub(super) subject: usize,
-    /// 0 to 1.
-    pub(super) fraction: f64,
-}
-
-impl Gain {
-    /// An estimate for one operation: a fraction of its own time, and the smallest and largest
-    /// fraction.
-    pub(super) fn part(subject: &Subject<'_>, of: f64, range: Option<[f64; 2]>) -> Self {
-        let saving = Saving {
-            subject: subject.place,
-            fraction: of.clamp(0.0, 1.0),
-        };
-        Self {
-            savings: Ok(vec![saving]),
-            range_ns: range.map(|range| range.map(|part| part.clamp(0.0, 1.0) * subject.own_ns)),
-        }
-    }
-
-    /// No estimate, and the reason.
-    pub(super) fn unknown(because: &'static str, range_ns: Option<[f64; 2]>) -> Self {
-        Self {
-            savings: Err(because),
-            range_ns,
         }
     }
 }

@@ -2,22 +2,18 @@
 //! the shortest possible time by the other device's peaks.
 
 use breakeven_profile::profile::{BreakEven, Operation, Peak};
+use breakeven_profile::unit::{self, percent};
 
 use super::calls::CallsOf;
-use super::case::{Case, Gain, Subject};
-use super::evidence::Evidence;
-use crate::roofline::{Roofline, compute_ns};
+use super::case::{Case, Subject};
+use super::evidence::{Evidence, EvidenceKind, Gain};
+use crate::roofline::{BOUND_SHARE, Roofline, compute_ns};
 use crate::winner::{typical_ns, winner};
 
 /// What measurements show about an operation on another device.
 pub(super) enum Elsewhere {
-    /// Clearly faster there.
-    Faster {
-        /// The other device's id.
-        device: String,
-        gain: Gain,
-        evidence: Evidence,
-    },
+    /// Clearly faster on this device.
+    Faster(String, Gain, Evidence),
     /// Not faster, not clearly faster, or not comparable.
     NotFaster(Evidence),
 }
@@ -46,36 +42,32 @@ fn measured(
         .filter_map(|other| Some((typical_above_zero(other)?, other)))
         .min_by(|(a, _), (b, _)| a.total_cmp(b))?;
     let here_ns = typical_above_zero(here)?;
+    let device = there.device.clone();
     if here.size.is_none() && case.calls_of == CallsOf::Program {
-        let device = there.device.clone();
-        return Some(Elsewhere::NotFaster(Evidence::Unsized { device }));
+        let text = format!("recorded on {device} too, without sizes: the calls may differ in size");
+        let evidence = Evidence::new(EvidenceKind::NotComparable, text);
+        return Some(Elsewhere::NotFaster(evidence));
     }
     let faster = there_ns < here_ns;
-    let winner = match faster {
-        true => winner(there, here),
-        false => winner(here, there),
+    let (winner, word) = match faster {
+        true => (winner(there, here), "fast"),
+        false => (winner(here, there), "slow"),
     };
-    let turned = |[lower, upper]: [f64; 2]| [1.0 / upper, 1.0 / lower];
-    let evidence = Evidence::OtherDevice {
-        device: there.device.clone(),
-        times_as_fast: here_ns / there_ns,
-        interval: match faster {
-            true => winner.interval,
-            false => winner.interval.map(turned),
-        },
-        over_runs: winner.over_runs,
-        clear: winner.clear,
-    };
+    let interval = winner.interval.map_or_else(String::new, |[lower, upper]| {
+        let over = if winner.over_runs { "runs" } else { "one run" };
+        format!(" ({lower:.2} to {upper:.2}, 95 % over {over})")
+    });
+    let clearly = if winner.clear { "" } else { ", not clearly" };
+    let times = winner.ratio;
+    let evidence = Evidence::measured(format!(
+        "{device} is {times:.2} times as {word}{interval}{clearly}"
+    ));
     if !(faster && winner.clear) {
         return Some(Elsewhere::NotFaster(evidence));
     }
     let saved = |times: f64| 1.0 - 1.0 / times;
-    let range = winner.interval.map(|ends| ends.map(saved));
-    Some(Elsewhere::Faster {
-        device: there.device.clone(),
-        gain: Gain::part(subject, saved(winner.ratio), range),
-        evidence,
-    })
+    let gain = Gain::new(saved(times), winner.interval.map(|ends| ends.map(saved)));
+    Some(Elsewhere::Faster(device, gain, evidence))
 }
 
 /// The time of an operation; `None` if it is below the clock's resolution.
@@ -90,46 +82,36 @@ fn break_even(
 ) -> Option<Elsewhere> {
     let here = subject.operation;
     let at = here.size?;
-    let mut against = None;
-    for found in &case.profile.evidence.break_even {
+    let found = case.profile.evidence.break_even.iter().filter_map(|found| {
         let other = match (&found.device, &found.over) {
-            _ if found.operation != here.name => continue,
+            _ if found.operation != here.name => return None,
             (pays, over) if *over == here.device => pays,
             (pays, over) if *pays == here.device => over,
-            _ => continue,
+            _ => return None,
         };
-        let Some(side) = side_at(found, at as f64).filter(|_| eligible(other)) else {
-            continue;
+        let side = side_at(found, at as f64).filter(|_| eligible(other))?;
+        let [device, over] = [&found.device, &found.over].map(|id| case.profile.device_label(id));
+        let size = match (found.size, found.tested_to) {
+            (Some(size), _) => format!("pays over {over} from size {size:.0}"),
+            (None, Some(to)) => format!("never paid over {over} up to size {to:.0}"),
+            (None, None) => format!("never paid over {over}"),
         };
-        let evidence = Evidence::BreakEven {
-            device: found.device.clone(),
-            over: found.over.clone(),
-            software_gpu: [&found.device, &found.over]
-                .into_iter()
-                .any(|device| case.profile.is_software_gpu(device)),
-            size: found.size,
-            interval: found.interval,
-            tested_to: found.tested_to,
-            at,
-        };
+        let evidence = Evidence::measured(format!("{device} {size}, this is {at}"));
         let faster = match side {
             Side::Pays => *other == found.device,
             Side::Below => *other == found.over,
             Side::Between => false,
         };
-        if faster {
-            return Some(Elsewhere::Faster {
-                device: other.clone(),
-                gain: Gain::unknown(
-                    "a break-even size shows which device is faster, not by how much",
-                    None,
-                ),
-                evidence,
-            });
-        }
-        against.get_or_insert(Elsewhere::NotFaster(evidence));
-    }
-    against
+        Some(match faster {
+            true => {
+                let because = "a break-even size shows which device is faster, not by how much";
+                Elsewhere::Faster(other.clone(), Gain::unknown(because), evidence)
+            }
+            false => Elsewhere::NotFaster(evidence),
+        })
+    });
+    // The first device that is faster, else the first that is not.
+    found.min_by_key(|found| matches!(found, Elsewhere::NotFaster(_)))
 }
 
 /// Position of a size relative to a break-even size.
@@ -196,8 +178,9 @@ pub(super) struct Gap {
     pub(super) flops_share: Option<f64>,
     /// Its time at the peaks, ns.
     pub(super) least_ns: f64,
-    /// Its computing time, ns, and the time of the complete call; at the median.
-    compute_ns: f64,
+    /// Its computing time, ns, at the median.
+    pub(super) compute_ns: f64,
+    /// The time of the complete call, ns, at the median.
     call_ns: f64,
 }
 
@@ -216,28 +199,28 @@ impl Gap {
         .filter(|gap| gap.call_ns > 0.0)
     }
 
-    /// The gain of reaching that fraction of the peak, at most the complete gap.
-    pub(super) fn closed_to(&self, share: f64, subject: &Subject<'_>) -> Gain {
-        let likely = self.saved(self.least_ns / share);
-        Gain::part(subject, likely, Some([0.0, self.saved(self.least_ns)]))
-    }
-
-    /// Largest possible gain up to the peaks, ns over the complete profile.
-    pub(super) fn most(&self, subject: &Subject<'_>) -> f64 {
-        self.saved(self.least_ns) * subject.own_ns
-    }
-
-    /// Fraction of a call that is saved if computing takes `ns`.
-    fn saved(&self, after_ns: f64) -> f64 {
+    /// Fraction of a call that is saved if computing takes `after_ns`.
+    pub(super) fn saved(&self, after_ns: f64) -> f64 {
         ((self.compute_ns - after_ns) / self.call_ns).max(0.0)
     }
 
+    /// True if the operation is bound by that peak.
+    pub(super) fn is_bound(share: Option<f64>) -> bool {
+        share.is_some_and(|share| share >= BOUND_SHARE)
+    }
+
     pub(super) fn evidence(&self) -> Evidence {
-        Evidence::Roofline {
-            bytes_share: self.bytes_share,
-            flops_share: self.flops_share,
-            least_ns: self.least_ns,
-        }
+        let share = |share: Option<f64>, of: &str| Some(format!("{} of the {of}", percent(share?)));
+        let shares = [
+            share(self.bytes_share, "bandwidth"),
+            share(self.flops_share, "arithmetic"),
+        ];
+        let shares: Vec<String> = shares.into_iter().flatten().collect();
+        Evidence::measured(format!(
+            "at {} of its device, {} at the peaks",
+            shares.join(" and "),
+            unit::time(self.least_ns)
+        ))
     }
 }
 

@@ -47,14 +47,14 @@ mod rules;
 mod words;
 
 pub use calls::CallsOf;
-pub use case::{AdviceThresholds, LookedAt};
-pub use evidence::{Evidence, ExpectedFrom, Quantity, Sequence, ShownBy};
-pub use rank::{OptimizationSuggestion, Overlap, Priority};
+pub use case::LookedAt;
+pub use evidence::{Evidence, EvidenceKind};
+pub use rank::{OptimizationSuggestion, Priority};
 pub use rules::{Rule, SuggestionType};
 pub use words::items;
 
-use case::{Case, Verdict};
-use rank::Proposal;
+use case::Case;
+use evidence::Verdict;
 
 /// The advice of all rules about a profile.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -69,7 +69,7 @@ pub struct Advice {
     pub looked_at: LookedAt,
     /// Total time, ms: the own times of all operations.
     pub total_ms: f64,
-    /// Saving of all suggestions together, with overlaps counted once, ms.
+    /// Saving of all suggestions together, ms: of each operation the largest one.
     pub potential_ms: f64,
     /// The suggestions, the largest saving first.
     pub suggestions: Vec<OptimizationSuggestion>,
@@ -104,30 +104,21 @@ pub struct ProfilerOptimizer {
 impl ProfilerOptimizer {
     /// Applies all rules to a profile.
     pub fn new(profile: &Profile) -> Self {
-        Self::with_thresholds(profile, AdviceThresholds::default())
-    }
-
-    /// [`ProfilerOptimizer::new`] with other constants.
-    pub fn with_thresholds(profile: &Profile, thresholds: AdviceThresholds) -> Self {
-        let case = Case::new(profile, thresholds);
+        let case = Case::new(profile);
         let mut proposals = Vec::new();
         let mut overruled = Vec::new();
         for subject in case.subjects.iter().filter(|subject| subject.matters) {
             for &rule in Rule::ALL {
                 match rule.ask(&case, subject) {
                     Verdict::Silent => {}
-                    Verdict::Suggest(advised) => proposals.push(Proposal {
-                        rule,
-                        subject: subject.place,
-                        advised: *advised,
-                    }),
+                    Verdict::Suggest(advised) => proposals.push((rule, subject, *advised)),
                     Verdict::Overruled(evidence) => overruled.push(Overruled {
                         operation: subject.operation.name.clone(),
                         device: subject.operation.device.clone(),
                         software_gpu: profile.is_software_gpu(&subject.operation.device),
                         size: subject.operation.size,
                         rule,
-                        evidence,
+                        evidence: vec![evidence],
                     }),
                 }
             }

@@ -1,252 +1,64 @@
-//! Ranks the suggestions, and adds up their gains.
+//! Makes suggestions of what the rules propose, and ranks them.
 //!
-//! **Amdahl.** A suggestion is worth the time that it saves in the complete profile, so a small
-//! fraction of a large operation ranks above all of a small one. Every saving is a fraction of an
-//! operation's *own* time: its time minus that of the operations inside it. Own times add up to the
-//! total, so a parent and its child never promise the same time.
+//! A suggestion is worth the time that it saves in the complete profile, so a small fraction of a
+//! large operation ranks above all of a small one. Every saving is a fraction of an operation's
+//! *own* time: its time minus that of the operations inside it. Own times add up to the total, so a
+//! parent and its child never promise the same time. All suggestions together save the largest
+//! saving of each operation: at most the total.
 //!
-//! **Overlap.** Of two suggestions on an operation the one that saves less applies to what the other
-//! leaves, (1 − a)(1 − b) of it, and is ranked by that. Two alternatives that save the same time
-//! (another device, or better use of this one; two ways to close the same gap to the roofline)
-//! count once. The sum is at most the total time.
-//!
-//! Ties are broken by name, device, size and rule, so the order of the file does not matter.
-//! Suggestions without an estimate come last among those of their priority, ordered by the time of
-//! their operation.
+//! Suggestions without an estimate come last among those of their priority. Equals are ordered by
+//! the time of their operation, then by name, device, size and rule, so the order of the file does
+//! not matter.
 
-use std::collections::HashMap;
 use std::fmt;
 
 use breakeven_profile::unit;
 use serde::{Deserialize, Serialize};
 
-use super::case::{Advised, Case, Gain, Saving, Subject};
-use super::evidence::Evidence;
+use super::case::{Case, Subject};
+use super::evidence::{Advised, Evidence, Gain};
 use super::rules::{Rule, SuggestionType};
 
-/// A suggestion before ranking.
-pub(super) struct Proposal {
-    pub(super) rule: Rule,
-    /// The operation's index in [`Case::subjects`].
-    pub(super) subject: usize,
-    pub(super) advised: Advised,
-}
+/// Fraction of the total time from which a saving is CRITICAL: the program then runs in three
+/// quarters of the time.
+const CRITICAL: f64 = 0.25;
 
-/// Ranks the suggestions, and returns the time that they save together, ns.
+/// Fraction of the total time from which a saving is HIGH.
+const HIGH: f64 = 0.10;
+
+/// Fraction of the total time from which a saving is MEDIUM.
+const MEDIUM: f64 = 0.02;
+
+/// Ranks the proposals of the rules, in the order of subjects and rules, and returns the time that
+/// they save together, ns.
 pub(super) fn ranked(
     case: &Case<'_>,
-    mut proposals: Vec<Proposal>,
+    proposals: Vec<(Rule, &Subject<'_>, Advised)>,
 ) -> (Vec<OptimizationSuggestion>, f64) {
-    // Subjects are in the order of their keys.
-    proposals.sort_by_key(|proposal| (proposal.subject, proposal.rule));
-    let mut left = Left::of(case);
-    let (mut with, mut without) = (Vec::new(), Vec::new());
-    for (index, proposal) in proposals.iter().enumerate() {
-        match &proposal.advised.gain.savings {
-            Ok(savings) => with.push((left.gain(proposal.rule, savings), index, savings)),
-            Err(_) => without.push(index),
-        }
+    let same_subject = |a: &(_, &Subject<'_>, _), b: &(_, &Subject<'_>, _)| a.1.place == b.1.place;
+    let largest = proposals.chunk_by(same_subject).map(|of_one| {
+        let saved = of_one.iter().filter_map(|(.., each)| each.gain.saved.ok());
+        saved.fold(0.0, f64::max) * of_one[0].1.own_ns
+    });
+    let potential_ns = largest.sum();
+    let mut ranked: Vec<(f64, OptimizationSuggestion)> = (proposals.into_iter())
+        .map(|(rule, subject, advised)| {
+            let suggestion = OptimizationSuggestion::new(case, rule, subject, advised);
+            (subject.own_ns, suggestion)
+        })
+        .collect();
+    ranked.sort_by(|(one_ns, one), (other_ns, other)| {
+        let saved = |each: &OptimizationSuggestion| each.saved_ms.unwrap_or(-1.0);
+        (one.priority.cmp(&other.priority))
+            .then(saved(other).total_cmp(&saved(one)))
+            .then(other_ns.total_cmp(one_ns))
+    });
+    let mut suggestions: Vec<_> = ranked.into_iter().map(|(_, each)| each).collect();
+    for (index, each) in suggestions.iter_mut().enumerate() {
+        each.rank = index + 1;
     }
-    // Of equals the first.
-    with.sort_by(|(one, ..), (other, ..)| other.total_cmp(one));
-    let mut suggestions = Vec::new();
-    let mut potential_ns = 0.0;
-    for (_, index, savings) in with {
-        let proposal = &proposals[index];
-        // Of the time that earlier ones leave.
-        let saved_ns = left.gain(proposal.rule, savings);
-        let rank = suggestions.len() + 1;
-        let overlap = left.overlap(proposal);
-        left.take(proposal.rule, savings, rank);
-        potential_ns += saved_ns;
-        suggestions.push(suggestion(case, proposal, rank, Some(saved_ns), overlap));
-    }
-    let combined = |each: &OptimizationSuggestion| each.combined_saved_ms.unwrap_or(0.0);
-    suggestions.sort_by(|one, other| combined(other).total_cmp(&combined(one)));
-    let own_ns = |index: &usize| case.subjects[proposals[*index].subject].own_ns;
-    without.sort_by(|a, b| own_ns(b).total_cmp(&own_ns(a)).then(a.cmp(b)));
-    for index in without {
-        let rank = suggestions.len() + 1;
-        let proposal = &proposals[index];
-        let instead = left.alternative(proposal.rule, proposal.subject);
-        let overlap = instead.map(Overlap::InsteadOf);
-        suggestions.push(suggestion(case, proposal, rank, None, overlap));
-    }
-    by_priority(&mut suggestions);
     (suggestions, potential_ns)
 }
-
-/// Sorts by priority, which differs from the order of savings only for suggestions without an
-/// estimate.
-fn by_priority(suggestions: &mut [OptimizationSuggestion]) {
-    suggestions.sort_by_key(|each| each.priority);
-    let places: HashMap<usize, usize> = (suggestions.iter())
-        .enumerate()
-        .map(|(place, each)| (each.rank, place + 1))
-        .collect();
-    for each in suggestions {
-        each.rank = places[&each.rank];
-        if let Some(Overlap::After(rank) | Overlap::InsteadOf(rank)) = &mut each.overlap {
-            *rank = places[rank];
-        }
-    }
-}
-
-/// The remaining own time of each operation, and the suggestions that reduced it.
-struct Left(Vec<Operation>);
-
-struct Operation {
-    own_ns: f64,
-    taken: Vec<(Rule, usize)>,
-}
-
-impl Left {
-    fn of(case: &Case<'_>) -> Self {
-        let own = case.subjects.iter().map(|subject| Operation {
-            own_ns: subject.own_ns,
-            taken: Vec::new(),
-        });
-        Self(own.collect())
-    }
-
-    /// Time that the savings remove from the remaining time, ns.
-    fn gain(&self, rule: Rule, savings: &[Saving]) -> f64 {
-        let open = |saving: &&Saving| self.alternative(rule, saving.subject).is_none();
-        let each = savings.iter().filter(open);
-        each.map(|saving| saving.fraction * self.0[saving.subject].own_ns)
-            .sum()
-    }
-
-    /// Rank of an earlier suggestion that saves the same time.
-    fn alternative(&self, rule: Rule, subject: usize) -> Option<usize> {
-        let mut taken = self.0[subject].taken.iter();
-        let saves = rule.definition().saves;
-        let other = taken.find(|(other, _)| saves.same_as(other.definition().saves));
-        other.map(|(_, rank)| *rank)
-    }
-
-    fn overlap(&self, proposal: &Proposal) -> Option<Overlap> {
-        let instead = self.alternative(proposal.rule, proposal.subject);
-        let after = self.0[proposal.subject].taken.last();
-        instead
-            .map(Overlap::InsteadOf)
-            .or(after.map(|(_, rank)| Overlap::After(*rank)))
-    }
-
-    fn take(&mut self, rule: Rule, savings: &[Saving], rank: usize) {
-        for saving in savings {
-            if self.alternative(rule, saving.subject).is_none() {
-                let operation = &mut self.0[saving.subject];
-                operation.own_ns *= 1.0 - saving.fraction;
-                operation.taken.push((rule, rank));
-            }
-        }
-    }
-}
-
-fn suggestion(
-    case: &Case<'_>,
-    proposal: &Proposal,
-    rank: usize,
-    combined_ns: Option<f64>,
-    overlap: Option<Overlap>,
-) -> OptimizationSuggestion {
-    let subject = &case.subjects[proposal.subject];
-    let advised = &proposal.advised;
-    let savings = advised.gain.savings.as_ref().ok();
-    let alone = |saving: &Saving| saving.fraction * case.subjects[saving.subject].own_ns;
-    let saved_ns = savings.map(|savings| savings.iter().map(alone).sum());
-    let own_saving = savings.and_then(|savings| {
-        let mut all = savings.iter();
-        all.find(|saving| saving.subject == proposal.subject)
-    });
-    let current_ns = subject.summary.mean;
-    let estimated_ns =
-        own_saving.map(|saving| current_ns - saving.fraction * subject.own_call_ns());
-    let ms = |ns: f64| ns / 1e6;
-    OptimizationSuggestion {
-        rank,
-        operation: subject.operation.name.clone(),
-        device: subject.operation.device.clone(),
-        software_gpu: case.profile.is_software_gpu(&subject.operation.device),
-        size: subject.operation.size,
-        kind: proposal.rule.kind(),
-        priority: priority(case, subject, combined_ns),
-        rule: proposal.rule,
-        target_device: advised.target_device.clone(),
-        description: advised.description.clone(),
-        expected_improvement: improvement(
-            case,
-            &advised.gain,
-            saved_ns.unwrap_or(0.0),
-            current_ns,
-            estimated_ns,
-        ),
-        implementation_hint: advised.hint.to_owned(),
-        current_time_ms: ms(current_ns),
-        estimated_time_ms: estimated_ns.map(ms),
-        potential_speedup: estimated_ns
-            .filter(|ns| *ns > 0.0)
-            .map(|ns| current_ns / ns),
-        saved_ms: saved_ns.map(ms),
-        saved_share: saved_ns.map(|ns| ns / case.whole_ns),
-        combined_saved_ms: combined_ns.map(ms),
-        range_ms: advised.gain.range_ns.map(|range| range.map(ms)),
-        overlap,
-        evidence: advised.evidence.clone(),
-    }
-}
-
-/// Priority by the fraction of the total time that it adds to the savings before it. Without an
-/// estimate it is LOW, or MEDIUM if the operation takes as much of the time as a HIGH saving.
-fn priority(case: &Case<'_>, subject: &Subject<'_>, combined_ns: Option<f64>) -> Priority {
-    let thresholds = &case.thresholds;
-    let Some(saved_ns) = combined_ns else {
-        return match subject.own_ns >= thresholds.high_share * case.whole_ns {
-            true => Priority::Medium,
-            false => Priority::Low,
-        };
-    };
-    match saved_ns / case.whole_ns {
-        share if share >= thresholds.critical_share => Priority::Critical,
-        share if share >= thresholds.high_share => Priority::High,
-        share if share >= thresholds.medium_share => Priority::Medium,
-        _ => Priority::Low,
-    }
-}
-
-fn improvement(
-    case: &Case<'_>,
-    gain: &Gain,
-    saved_ns: f64,
-    current_ns: f64,
-    estimated_ns: Option<f64>,
-) -> String {
-    let between = |[least, most]: [f64; 2]| match least > 0.0 {
-        true => format!("between {} and {}", unit::time(least), unit::time(most)),
-        false => format!("at most {}", unit::time(most)),
-    };
-    // A range whose ends print the same as the saving adds nothing.
-    let reported = gain.range_ns.filter(|ends| {
-        let said = unit::time(saved_ns);
-        ends.iter().any(|end| unit::time(*end) != said)
-    });
-    let range = reported.map(between);
-    if let Err(because) = gain.savings {
-        let range = range.map_or_else(String::new, |range| format!("; {range}"));
-        return format!("cannot be estimated: {because}{range}");
-    }
-    let range = range.map_or_else(String::new, |range| format!(", {range}"));
-    let call = estimated_ns.map_or_else(String::new, |estimated_ns| {
-        let (now, then) = (unit::time(current_ns), unit::time(estimated_ns));
-        format!("; a call from {now} to {then}")
-    });
-    let (saved, whole) = (unit::time(saved_ns), unit::time(case.whole_ns));
-    let share = unit::percent(saved_ns / case.whole_ns);
-    format!("saves {saved} of {whole} ({share}){range}{call}")
-}
-
-// A suggestion: what to change, why, and the estimated gain.
 
 /// One piece of advice. Times whose name ends in `_ms` are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -287,25 +99,73 @@ pub struct OptimizationSuggestion {
     pub saved_ms: Option<f64>,
     /// `saved_ms` as a fraction of the profile's total time.
     pub saved_share: Option<f64>,
-    /// Time that it saves in addition to the suggestions ranked before it.
-    pub combined_saved_ms: Option<f64>,
     /// Smallest and largest time that it may save, if the estimate has a range
     /// or only a range is known.
     pub range_ms: Option<[f64; 2]>,
-    /// Its relation to an earlier suggestion about the same operation.
-    pub overlap: Option<Overlap>,
     /// Its evidence, the strongest first.
     pub evidence: Vec<Evidence>,
 }
 
-/// The relation of a suggestion to one ranked before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Overlap {
-    /// It applies only to the time that the suggestion of that rank leaves.
-    After(usize),
-    /// An alternative that saves the same time: no further gain once that one is done.
-    InsteadOf(usize),
+impl OptimizationSuggestion {
+    fn new(case: &Case<'_>, rule: Rule, subject: &Subject<'_>, advised: Advised) -> Self {
+        let gain = &advised.gain;
+        let current_ns = subject.summary.mean;
+        let saved = gain.saved.ok();
+        let estimated_ns = saved.map(|saved| current_ns - saved * subject.own_call_ns());
+        let saved_ns = saved.map(|saved| saved * subject.own_ns);
+        let saved_share = saved_ns.map(|ns| ns / case.whole_ns);
+        let ms = |ns: f64| ns / 1e6;
+        Self {
+            rank: 0,
+            operation: subject.operation.name.clone(),
+            device: subject.operation.device.clone(),
+            software_gpu: case.profile.is_software_gpu(&subject.operation.device),
+            size: subject.operation.size,
+            kind: rule.kind(),
+            priority: Priority::of(saved_share, subject.own_ns / case.whole_ns),
+            rule,
+            target_device: advised.target_device,
+            description: advised.description,
+            expected_improvement: improvement(case, subject, gain),
+            implementation_hint: advised.hint.to_owned(),
+            current_time_ms: ms(current_ns),
+            estimated_time_ms: estimated_ns.map(ms),
+            potential_speedup: (estimated_ns.filter(|ns| *ns > 0.0)).map(|ns| current_ns / ns),
+            saved_ms: saved_ns.map(ms),
+            saved_share,
+            range_ms: (gain.range).map(|ends| ends.map(|part| ms(part * subject.own_ns))),
+            evidence: advised.evidence,
+        }
+    }
+}
+
+fn improvement(case: &Case<'_>, subject: &Subject<'_>, gain: &Gain) -> String {
+    let time = |part: f64| unit::time(part * subject.own_ns);
+    let range = gain.range.map(|[least, most]| match least > 0.0 {
+        true => format!("between {} and {}", time(least), time(most)),
+        false => format!("at most {}", time(most)),
+    });
+    let saved = match gain.saved {
+        Ok(saved) => saved,
+        Err(because) => {
+            let range = range.map_or_else(String::new, |range| format!("; {range}"));
+            return format!("cannot be estimated: {because}{range}");
+        }
+    };
+    let share = unit::percent(saved * subject.own_ns / case.whole_ns);
+    // A range that prints as the saving adds nothing.
+    let is_wider = |ends: [f64; 2]| ends.iter().any(|end| time(*end) != time(saved));
+    let range = range.filter(|_| gain.range.is_some_and(is_wider));
+    let range = range.map_or_else(String::new, |range| format!(", {range}"));
+    let now_ns = subject.summary.mean;
+    let then_ns = now_ns - saved * subject.own_call_ns();
+    format!(
+        "saves {} of {} ({share}){range}; a call from {} to {}",
+        time(saved),
+        unit::time(case.whole_ns),
+        unit::time(now_ns),
+        unit::time(then_ns)
+    )
 }
 
 /// How much of the profile's total time a suggestion saves.
@@ -321,6 +181,20 @@ pub enum Priority {
     Medium,
     /// Less.
     Low,
+}
+
+impl Priority {
+    /// By the fraction of the total time that is saved, if known, and that the operation takes.
+    fn of(saved_share: Option<f64>, own_share: f64) -> Self {
+        match saved_share {
+            None if own_share >= HIGH => Self::Medium,
+            None => Self::Low,
+            Some(share) if share >= CRITICAL => Self::Critical,
+            Some(share) if share >= HIGH => Self::High,
+            Some(share) if share >= MEDIUM => Self::Medium,
+            Some(_) => Self::Low,
+        }
+    }
 }
 
 impl fmt::Display for Priority {

@@ -1,11 +1,9 @@
 //! Advice in words: its sentences, and its blocks of a page.
 
-use std::collections::HashMap;
-
 use breakeven_profile::profile::{Device, OperationKey};
 use breakeven_profile::unit;
 
-use super::rank::{OptimizationSuggestion, Overlap, Priority};
+use super::rank::{OptimizationSuggestion, Priority};
 use super::rules::Rule;
 use super::{Advice, CallsOf, LookedAt, Overruled};
 use crate::page::{Item, Page, Text, Tone};
@@ -35,7 +33,7 @@ impl Advice {
             return "The profile has no data from which to estimate the gain.".to_owned();
         }
         format!(
-            "Together: {} of {total} ({}), overlapping advice counted once.",
+            "Together: {} of {total} ({}), counting the largest saving of each operation.",
             unit::time(potential),
             unit::percent(self.potential_ms / self.total_ms)
         )
@@ -99,22 +97,6 @@ impl LookedAt {
     }
 }
 
-impl OptimizationSuggestion {
-    /// The relation to an earlier suggestion about the same operation, and the gain in addition to
-    /// it.
-    pub fn overlap_text(&self) -> Option<String> {
-        Some(match self.overlap? {
-            Overlap::After(rank) => {
-                let adds = unit::time(self.combined_saved_ms? * 1e6);
-                format!("adds {adds} once {rank} is done")
-            }
-            Overlap::InsteadOf(rank) => {
-                format!("an alternative to {rank} for the same time, counted there")
-            }
-        })
-    }
-}
-
 /// An operation with its size, on its device.
 fn who(operation: &str, device: &str, software_gpu: bool, size: Option<u64>) -> String {
     let operation = OperationKey::sized(operation, size);
@@ -126,90 +108,32 @@ fn fact(word: &str, text: impl Into<Text>) -> (String, Text) {
     (word.to_owned(), text.into())
 }
 
-/// Number of equal suggestions for one device from which they become one item.
-const ALIKE: usize = 3;
-
-/// Operations that such an item names; the rest is counted.
-const MOST_NAMED: usize = 10;
-
-/// One item per suggestion; several equal suggestions for one device are one item.
+/// One item per suggestion.
 pub fn items(suggestions: &[OptimizationSuggestion]) -> Vec<Item> {
-    fn said(each: &OptimizationSuggestion) -> (Rule, &str, &str) {
-        (each.rule, &each.device, &each.implementation_hint)
-    }
-    let (mut counts, mut places) = (HashMap::new(), HashMap::new());
-    for each in suggestions {
-        *counts.entry(said(each)).or_insert(0) += 1;
-    }
-    let mut groups: Vec<Vec<&OptimizationSuggestion>> = Vec::new();
-    for each in suggestions {
-        let new = groups.len();
-        let place = match counts[&said(each)] >= ALIKE {
-            true => *places.entry(said(each)).or_insert(new),
-            false => new,
-        };
-        if place == new {
-            groups.push(Vec::new());
-        }
-        groups[place].push(each);
-    }
-    let items = groups.iter().map(|group| match &group[..] {
-        [one] => one.item(),
-        several => of_several(several),
-    });
-    items.collect()
+    suggestions.iter().map(item).collect()
 }
 
-/// One item of equal suggestions for one device, the largest gain first.
-fn of_several(group: &[&OptimizationSuggestion]) -> Item {
-    let first = group[0];
-    let on = Device::label(&first.device, first.software_gpu);
-    let named = group.iter().take(MOST_NAMED).map(|each| {
-        let name = OperationKey::sized(&each.operation, each.size);
-        fact("of", format!("{name}: {}", each.expected_improvement))
-    });
-    let more = group.len().saturating_sub(MOST_NAMED);
-    let more = (more > 0).then(|| fact("", format!("… and {more} more")));
-    let what = [
-        fact("why", first.description.clone()),
-        fact("do", first.implementation_hint.clone()),
-    ];
+/// The suggestion with its reason, what to do, and the gain.
+fn item(each: &OptimizationSuggestion) -> Item {
+    let tone = match each.priority {
+        Priority::Critical => Tone::Bad,
+        Priority::High => Tone::Warning,
+        Priority::Medium => Tone::Strong,
+        Priority::Low => Tone::Faint,
+    };
+    let whom = who(&each.operation, &each.device, each.software_gpu, each.size);
     Item {
-        head: first.head(format!("{} operations on {on}", group.len())),
-        facts: what.into_iter().chain(named).chain(more).collect(),
-    }
-}
-
-impl OptimizationSuggestion {
-    /// Rank, priority, type and operation.
-    fn head(&self, whom: String) -> Vec<Text> {
-        let tone = match self.priority {
-            Priority::Critical => Tone::Bad,
-            Priority::High => Tone::Warning,
-            Priority::Medium => Tone::Strong,
-            Priority::Low => Tone::Faint,
-        };
-        vec![
-            format!("{}.", self.rank).into(),
-            Text::new(self.priority.to_string(), tone),
-            self.kind.to_string().into(),
+        head: vec![
+            format!("{}.", each.rank).into(),
+            Text::new(each.priority.to_string(), tone),
+            each.kind.to_string().into(),
             Text::new(whom, Tone::Strong),
-        ]
-    }
-
-    /// The suggestion with its reason, what to do, and the gain.
-    fn item(&self) -> Item {
-        let facts = [
-            fact("why", &self.description),
-            fact("do", &self.implementation_hint),
-            fact("gains", &self.expected_improvement),
-        ];
-        let overlap = self.overlap_text().map(|text| fact("", text));
-        let whom = who(&self.operation, &self.device, self.software_gpu, self.size);
-        Item {
-            head: self.head(whom),
-            facts: facts.into_iter().chain(overlap).collect(),
-        }
+        ],
+        facts: vec![
+            fact("why", &each.description),
+            fact("do", &each.implementation_hint),
+            fact("gains", &each.expected_improvement),
+        ],
     }
 }
 

@@ -56,14 +56,13 @@ impl Crossings {
         let roots = roots.collect::<Option<Vec<f64>>>()?;
         let mean = self.mean_round();
         let straight = self.root(&mean)?;
-        let bend = self.bent_root(&mean).map_or(0.0, |bent| bent - straight);
-        let kink = self.crossing(&mean).map_or(0.0, |kink| kink - straight);
+        let bend = self
+            .crossing(&mean)
+            .map_or(0.0, |crossing| crossing - straight);
         let [low, high] = mean_interval(&roots, LEVEL).ok()?;
         let centre = 0.5 * (low + high);
-        // The parabola fits a curve that bends; interpolation between neighbours fits one with a
-        // corner.
-        let low = low + bend.min(kink).min(0.0);
-        let high = high + bend.max(kink).max(0.0);
+        // The chord between two neighbours is no curve either.
+        let (low, high) = (low + 2.0 * bend.min(0.0), high + 2.0 * bend.max(0.0));
         Some([centre + bend, low, high].map(|x| (self.middle + x).exp()))
     }
 
@@ -93,56 +92,5 @@ impl Crossings {
         let at = (0..y.len().saturating_sub(1)).rev().find(falls)?;
         let part = y[at] / (y[at] - y[at + 1]);
         Some(self.x[at] + part * (self.x[at + 1] - self.x[at]))
-    }
-
-    /// The zero at which a parabola falls.
-    fn bent_root(&self, y: &[f64]) -> Option<f64> {
-        let [c, b, a] = self.parabola(y)?;
-        let root = match a.abs() < 1e-9 * b.abs() {
-            true => -c / b,
-            false => {
-                let square = (b * b - 4.0 * a * c).max(0.0).sqrt();
-                // The derivative at (-b - square) / 2a is -square.
-                (-b - square) / (2.0 * a)
-            }
-        };
-        (root.abs() <= self.reach).then_some(root)
-    }
-
-    /// Least squares of c + b·x + a·x², by the normal equations: x is within a
-    /// few units of zero, so they are well conditioned.
-    fn parabola(&self, y: &[f64]) -> Option<[f64; 3]> {
-        let mut rows = [[0.0; 4]; 3];
-        for (x, y) in self.x.iter().zip(y) {
-            let powers = [1.0, *x, x * x];
-            for (row, power) in rows.iter_mut().zip(powers) {
-                for (cell, other) in row.iter_mut().zip(powers) {
-                    *cell += power * other;
-                }
-                row[3] += power * y;
-            }
-        }
-        for pivot in 0..3 {
-            let best = (pivot..3).max_by(|&a, &b| {
-                let size = |row: usize| rows[row][pivot].abs();
-                size(a).total_cmp(&size(b))
-            })?;
-            rows.swap(pivot, best);
-            let divisor = rows[pivot][pivot];
-            if divisor.abs() < 1e-12 {
-                return None;
-            }
-            rows[pivot].iter_mut().for_each(|cell| *cell /= divisor);
-            let of_pivot = rows[pivot];
-            for (index, row) in rows.iter_mut().enumerate() {
-                let factor = row[pivot];
-                if index != pivot {
-                    row.iter_mut()
-                        .zip(of_pivot)
-                        .for_each(|(cell, by)| *cell -= factor * by);
-                }
-            }
-        }
-        Some([rows[0][3], rows[1][3], rows[2][3]])
     }
 }

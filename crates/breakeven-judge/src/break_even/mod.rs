@@ -9,8 +9,8 @@
 //! the size is fitted for every round. The lines cross zero where the devices are equally fast: the
 //! mean of the crossings is the break-even, their spread gives its interval.
 //!
-//! - A curve is no line. If a parabola through the means gives another crossing, the estimate moves
-//!   and the interval widens.
+//! - A curve is no line. If the means themselves cross zero elsewhere, the estimate moves there and
+//!   the interval widens.
 //! - Rounds are assumed independent. The interval covers what changes from minute to minute, not
 //!   what changes from day to day.
 

@@ -72,36 +72,18 @@ impl Swept {
 
     /// The size from which the device pays, in a sentence that calls it `device`.
     pub fn answer(&self, rival: &Rival, device: &str) -> String {
-        let over = &self.over;
         if rival.times.is_empty() {
             return format!("{device} was not measured together with the CPU");
         }
         let Some(break_even) = rival.break_even else {
-            let pays = self.points.iter().filter(|point| {
-                let own = point.times.iter().find(|time| time.device == rival.device);
-                let times = own.and_then(|own| own.median_ns);
-                (times.zip(point.times[0].median_ns)).is_some_and(|(own, cpu)| own < cpu)
-            });
-            let pays: Vec<String> = pays.map(|point| unit::count(point.value as f64)).collect();
-            return match pays.is_empty() {
-                true => format!("{device} is slower than the CPU at every {over}"),
-                false => format!(
-                    "{device} is faster than the CPU at {over} {}",
-                    pays.join(", ")
-                ),
-            };
-        };
-        let wider = match break_even {
-            // It may pay from the smallest value on.
-            BreakEven::Unclear { not_before: None } if rival.pays_at_last() => "smaller",
-            _ => "larger",
+            return format!("{device}: no values lie between these; the table compares them");
         };
         let between = match break_even {
             BreakEven::Unclear { not_before: None } => ":",
             _ => "",
         };
-        let remedy = format!("measure longer, or try {wider} values");
-        let text = break_even.text(over, rival.tried_to(), &remedy);
+        let remedy = "measure longer, or try other values";
+        let text = break_even.text(&self.over, rival.tried_to(), remedy);
         format!("{device}{between} {text}")
     }
 }

@@ -13,8 +13,8 @@
 //! At each size the paths run one right after the other, in random order. A size at which a path
 //! fails has a failure and no times of it.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use breakeven_profile::profile::{Device, Failure};
@@ -23,7 +23,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::{
-    BreakEven, LEAST_ROUNDS, Point, Sign, Signs, SizeTimes, Swept, Time, break_even, refined_sizes,
+    BreakEven, LEAST_ROUNDS, Point, Rival, Sign, Signs, Swept, Time, break_even, refined_sizes,
 };
 use crate::ab::{MOST_CALLS, SHORTEST_SAMPLE};
 
@@ -200,18 +200,19 @@ impl Sweep {
             end,
             random: Xoshiro256PlusPlus::seed_from_u64(0),
             points: Vec::new(),
+            costs: BTreeMap::new(),
             is_ended: false,
         };
         self.measure(&mut sides);
-        let has_any = |timed: &Timed| {
-            timed.failure.iter().any(Option::is_some) || timed.ns.iter().any(|ns| !ns.is_empty())
+        let has_any = |point: &Point| {
+            let mut times = point.times.iter();
+            times.any(|time| time.failure.is_some() || !time.rounds_ns.is_empty())
         };
         sides.points.retain(has_any);
-        let is_missing = |size: &u64| sides.points.iter().all(|timed| timed.size != *size);
+        let is_missing = |size: &u64| sides.points.iter().all(|point| point.value != *size);
         let not_measured = self.sizes.iter().copied().filter(is_missing).collect();
-        let points = sides.points.into_iter().map(Timed::point).collect();
         let devices = DEVICES.map(str::to_owned);
-        let mut swept = Swept::new(self.name.as_str(), "size", &devices, points, true);
+        let mut swept = Swept::new(self.name.as_str(), "size", &devices, sides.points, true);
         swept.not_measured = not_measured;
         swept
     }
@@ -230,40 +231,36 @@ impl Sweep {
         // Again after the further rounds, which may show that there is time for larger sizes.
         loop {
             let known = sides.points.len();
-            let more = LEAST_ROUNDS as f64 - 1.0;
+            let further = LEAST_ROUNDS as f64 - 1.0;
+            let mut before = 0.0;
             for size in &self.sizes[known..] {
-                let pays = sides.points.last().is_some_and(Timed::pays);
+                let pays = sides.rival().pays_at_last();
                 let share = if pays { 0.5 } else { 1.0 };
-                let new = sides.points[known..].iter();
-                let of_others = new.fold(0.0, |sum, timed| sum + sides.cost(timed.size));
-                let cost = sides.cost(*size) * (more + 1.0) + more * of_others;
+                let cost = sides.cost(*size) * (further + 1.0) + further * before;
                 if sides.is_ended || cost > share * sides.left() {
                     break;
                 }
-                sides.points.push(Timed::at(*size));
+                sides.add(*size);
                 sides.pair(*size);
+                before += sides.cost(*size);
             }
-            let new: Vec<u64> = sides.points[known..]
-                .iter()
-                .map(|timed| timed.size)
-                .collect();
-            if new.is_empty() {
+            if sides.points.len() == known {
                 break;
             }
-            sides.rounds(LEAST_ROUNDS - 1, new);
+            sides.rounds(LEAST_ROUNDS - 1, sides.sizes().skip(known).collect());
         }
         for _ in 0..PASSES {
             let rounds = self.rounds.saturating_sub(LEAST_ROUNDS);
             sides.rounds(rounds, sides.undecided());
-            let mut more = refined_sizes(&sides.times());
+            let mut more = refined_sizes(&sides.rival().times);
             // Rather fewer sizes than too few rounds for an interval.
             while sides.rounds_of(&more) < LEAST_ROUNDS as f64 && !more.is_empty() {
                 more = more.into_iter().skip(1).step_by(2).collect();
             }
-            sides.points.extend(more.into_iter().map(Timed::at));
-            sides.points.sort_by_key(|timed| timed.size);
+            more.into_iter().for_each(|size| sides.add(size));
+            sides.points.sort_by_key(|point| point.value);
             sides.rounds(self.rounds, sides.around());
-            let is_clear = match break_even(&sides.times()) {
+            let is_clear = match break_even(&sides.rival().times) {
                 BreakEven::From { interval, .. } => interval[1] < NARROW * interval[0],
                 BreakEven::Unclear { .. } => false,
                 _ => true,
@@ -275,86 +272,61 @@ impl Sweep {
     }
 }
 
-/// The times at a size, of the CPU first.
-struct Timed {
-    size: u64,
-    /// By side and round, ns.
-    ns: [Vec<f64>; 2],
-    failure: [Option<Failure>; 2],
-    /// Time that the last run took, with what is not timed, s.
-    cost: [Option<f64>; 2],
-}
-
-impl Timed {
-    fn at(size: u64) -> Self {
-        Self {
-            size,
-            ns: <_>::default(),
-            failure: <_>::default(),
-            cost: [None; 2],
-        }
-    }
-
-    /// True if the GPU was faster, as far as is known.
-    fn pays(&self) -> bool {
-        let [cpu, gpu] = self.ns.each_ref().map(|ns| median(ns).ok());
-        cpu.zip(gpu).is_some_and(|(cpu, gpu)| gpu < cpu)
-    }
-
-    fn point(self) -> Point {
-        let sides = DEVICES.into_iter().zip(self.ns).zip(self.failure);
-        let times = sides.map(|((device, rounds_ns), failure)| Time {
-            device: device.to_owned(),
-            median_ns: None,
-            rounds_ns,
-            failure,
-        });
-        Point {
-            value: self.size,
-            elements: self.size,
-            times: times.collect(),
-        }
-    }
-}
-
 /// Both sides while they are measured.
 struct Sides<C, M> {
     clock: C,
     measure: M,
     end: Duration,
     random: Xoshiro256PlusPlus,
-    /// In the order of their sizes.
-    points: Vec<Timed>,
+    /// In the order of their sizes, the times of the CPU first.
+    points: Vec<Point>,
+    /// Time that the last run of both sides took, with what is not timed, s, by size.
+    costs: BTreeMap<u64, f64>,
     is_ended: bool,
 }
 
 impl<C: Fn() -> Duration, M: FnMut(Side, u64) -> Result<f64, Missed>> Sides<C, M> {
+    fn add(&mut self, size: u64) {
+        let times = DEVICES.map(|device| Time {
+            device: device.to_owned(),
+            ..Time::default()
+        });
+        self.points.push(Point {
+            value: size,
+            elements: size,
+            times: times.to_vec(),
+        });
+    }
+
+    fn sizes(&self) -> impl Iterator<Item = u64> {
+        self.points.iter().map(|point| point.value)
+    }
+
+    /// The times of both sides so far.
+    fn rival(&self) -> Rival {
+        Rival::of(DEVICES[1], 1, &self.points, false)
+    }
+
     /// Time that is left, s.
     fn left(&self) -> f64 {
         self.end.saturating_sub((self.clock)()).as_secs_f64()
     }
 
-    /// Predicted time of a run of both sides, s.
+    /// Predicted time of a run of both sides, s: what the next larger size took, or the last two
+    /// continued, at least in proportion to the size.
     fn cost(&self, size: u64) -> f64 {
-        [0, 1].map(|side| self.cost_of(side, size)).iter().sum()
-    }
-
-    /// That of one side: what the next larger size took, or the last two continued, at least in
-    /// proportion to the size.
-    fn cost_of(&self, side: usize, size: u64) -> f64 {
-        let known = |timed: &Timed| Some((timed.size as f64, timed.cost[side]?));
-        let mut above = self.points.iter().filter(|timed| timed.size >= size);
-        if let Some((_, cost)) = above.find_map(known) {
-            return cost;
+        if let Some((_, cost)) = self.costs.range(size..).next() {
+            return *cost;
         }
-        let mut below = self.points.iter().rev().filter_map(known);
+        let mut below = self.costs.iter().rev();
         let Some((last, cost)) = below.next() else {
             return 0.0;
         };
+        let times = |size: u64, other: u64| size as f64 / other as f64;
         let slope = below.next().map_or(1.0, |(before, earlier)| {
-            (cost / earlier).ln() / (last / before).ln()
+            (cost / earlier).ln() / times(*last, *before).ln()
         });
-        cost * (size as f64 / last).powf(if slope > 1.0 { slope.min(4.0) } else { 1.0 })
+        cost * times(size, *last).powf(if slope > 1.0 { slope.min(4.0) } else { 1.0 })
     }
 
     /// Rounds over these further sizes and those around the break-even for which there is time.
@@ -366,41 +338,39 @@ impl<C: Fn() -> Duration, M: FnMut(Side, u64) -> Result<f64, Missed>> Sides<C, M
 
     /// Measures both sides at a size once, unless that would exceed the limit.
     fn pair(&mut self, size: u64) {
-        let cost = self.cost(size);
-        let Some(at) = self.points.iter().position(|timed| timed.size == size) else {
+        let is_late = self.cost(size) >= self.left();
+        let Some(point) = self.points.iter_mut().find(|point| point.value == size) else {
             return;
         };
-        let has_failed = self.points[at].failure.iter().any(Option::is_some);
-        if self.is_ended || has_failed || cost >= self.left() {
+        let has_failed = point.times.iter().any(|time| time.failure.is_some());
+        if self.is_ended || has_failed || is_late {
             return;
         }
         let mut sides = [Side::Cpu, Side::Gpu];
         if self.random.random() {
             sides.reverse();
         }
+        let begun = (self.clock)();
         let mut found = [None; 2];
         for side in sides {
-            let begun = (self.clock)();
-            let measured = (self.measure)(side, size);
-            let timed = &mut self.points[at];
-            let side = side as usize;
-            match measured {
-                Ok(ns) => found[side] = Some(ns),
+            match (self.measure)(side, size) {
+                Ok(ns) => found[side as usize] = Some(ns),
                 Err(Missed::Failed(failure)) => {
-                    timed.failure[side] = Some(failure);
-                    timed.ns[side].clear();
+                    let time = &mut point.times[side as usize];
+                    time.failure = Some(failure);
+                    time.rounds_ns.clear();
                 }
                 Err(Missed::Ended) => {
                     self.is_ended = true;
                     return;
                 }
             }
-            let took = (self.clock)().saturating_sub(begun).as_secs_f64();
-            timed.cost[side] = Some(took);
         }
-        for (ns, found) in self.points[at].ns.iter_mut().zip(found) {
-            ns.extend(found);
+        for (time, found) in point.times.iter_mut().zip(found) {
+            time.rounds_ns.extend(found);
         }
+        let took = (self.clock)().saturating_sub(begun);
+        self.costs.insert(size, took.as_secs_f64());
     }
 
     /// Measures these sizes in turns, every other round backwards.
@@ -411,38 +381,23 @@ impl<C: Fn() -> Duration, M: FnMut(Side, u64) -> Result<f64, Missed>> Sides<C, M
         }
     }
 
-    fn times(&self) -> Vec<SizeTimes> {
-        let times = |timed: &Timed| {
-            let [over_ns, device_ns] = timed.ns.clone();
-            let has_both = !over_ns.is_empty() && !device_ns.is_empty();
-            has_both.then_some(SizeTimes {
-                size: timed.size as f64,
-                device_ns,
-                over_ns,
-            })
-        };
-        self.points.iter().filter_map(times).collect()
-    }
-
     /// The sizes at which neither side is clearly faster yet.
     fn undecided(&self) -> Vec<u64> {
-        let times = self.times();
+        let times = self.rival().times;
         let signs = Signs::of(&times);
         let is_unclear = |size: &u64| {
             let mut signs = signs.times.iter().zip(&signs.signs);
             signs.any(|(times, sign)| times.size == *size as f64 && *sign == Sign::Unclear)
         };
-        let sizes = self.points.iter().map(|timed| timed.size);
-        sizes.filter(is_unclear).collect()
+        self.sizes().filter(is_unclear).collect()
     }
 
     /// The sizes that narrow the break-even.
     fn around(&self) -> Vec<u64> {
-        let Some([low, high]) = Signs::of(&self.times()).around() else {
+        let Some([low, high]) = Signs::of(&self.rival().times).around() else {
             return Vec::new();
         };
-        let sizes = self.points.iter().map(|timed| timed.size);
         let is_near = |size: &u64| (low..=high).contains(&(*size as f64));
-        sizes.filter(is_near).collect()
+        self.sizes().filter(is_near).collect()
     }
 }

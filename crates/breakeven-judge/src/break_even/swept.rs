@@ -143,7 +143,8 @@ impl Swept {
 }
 
 impl Rival {
-    fn of(device: &str, index: usize, points: &[Point], is_range: bool) -> Self {
+    /// Compares the device at that place of the points' times with the CPU.
+    pub(super) fn of(device: &str, index: usize, points: &[Point], is_range: bool) -> Self {
         let times = points.iter().map(|point| SizeTimes {
             size: point.value as f64,
             device_ns: point.times[index].rounds_ns.clone(),

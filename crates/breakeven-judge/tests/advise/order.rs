@@ -1,6 +1,6 @@
 //! The order of the advice, and that no time is promised twice.
 
-use breakeven_judge::advise::{Overlap, Priority, ProfilerOptimizer, Rule};
+use breakeven_judge::advise::{Priority, ProfilerOptimizer, Rule};
 use breakeven_profile::profile::{Operation, Profile};
 use proptest::prelude::*;
 
@@ -51,7 +51,7 @@ fn priorities_follow_the_share_of_the_whole() {
 }
 
 #[test]
-fn a_second_suggestion_counts_on_what_the_first_leaves() {
+fn of_several_suggestions_for_an_operation_the_largest_counts() {
     // Twenty launches of 0.5 ms in calls of 1 ms, on a GPU used by a quarter:
     // 0.475 of the time, and half of it.
     let mut f = idle("f", MS, 0.25);
@@ -69,28 +69,7 @@ fn a_second_suggestion_counts_on_what_the_first_leaves() {
         (Rule::Parallelization, Rule::Batching)
     );
     near(second.saved_ms.unwrap(), 9.5);
-    near(second.combined_saved_ms.unwrap(), 4.75);
-    assert_eq!(second.overlap, Some(Overlap::After(1)));
-    near(all.potential_ms, 10.0 + 4.75);
-}
-
-#[test]
-fn another_device_is_another_way_to_the_same_time() {
-    let on_gpu = idle("f", 10.0 * MS, 0.25);
-    let on_cpu = operation("f", "cpu", vec![2.0 * MS; 10]);
-    let profile = benchmark(profile(vec![on_gpu, on_cpu]));
-    let all = advice(&profile);
-    let [first, second] = &all.suggestions[..] else {
-        panic!("{all:?}")
-    };
-    assert_eq!(
-        (first.rule, second.rule),
-        (Rule::GpuToCpu, Rule::Parallelization)
-    );
-    assert_eq!(second.overlap, Some(Overlap::InsteadOf(1)));
-    assert_eq!(second.combined_saved_ms, Some(0.0));
-    assert_eq!(second.priority, Priority::Low);
-    near(all.potential_ms, 80.0);
+    near(all.potential_ms, 10.0);
 }
 
 /// A parent of 10 ms holds a child of 9 ms; both idle by half.
@@ -207,24 +186,18 @@ proptest! {
     #[test]
     fn together_they_never_save_more_than_there_is(profile in any_profile()) {
         let all = advice(&profile);
-        let parts: f64 = all
-            .suggestions
-            .iter()
-            .filter_map(|each| each.combined_saved_ms)
-            .sum();
-        prop_assert!((parts - all.potential_ms).abs() <= 1e-9 * all.total_ms);
+        let parts = all.suggestions.iter().filter_map(|each| each.saved_ms);
+        prop_assert!(all.potential_ms <= parts.sum::<f64>() * (1.0 + 1e-12));
         prop_assert!(all.potential_ms <= all.total_ms * (1.0 + 1e-12));
         let mut before = (Priority::Critical, f64::INFINITY);
         for (index, each) in all.suggestions.iter().enumerate() {
             prop_assert_eq!(each.rank, index + 1);
-            let combined = each.combined_saved_ms.unwrap_or(-1.0);
+            let saved = each.saved_ms.unwrap_or(-1.0);
             // The lower the priority, the further down; then what saves least.
             prop_assert!(each.priority >= before.0);
-            prop_assert!(each.priority > before.0 || combined <= before.1);
-            before = (each.priority, combined);
-            if let (Some(alone), Some(combined)) = (each.saved_ms, each.combined_saved_ms) {
-                prop_assert!(combined <= alone && alone <= all.total_ms * (1.0 + 1e-12));
-            }
+            prop_assert!(each.priority > before.0 || saved <= before.1);
+            before = (each.priority, saved);
+            prop_assert!(saved <= all.potential_ms * (1.0 + 1e-12));
             if let Some([least, most]) = each.range_ms {
                 prop_assert!(0.0 <= least && least <= most, "{:?}", each);
             }
@@ -253,7 +226,7 @@ proptest! {
         let all = advice(&profile);
         prop_assert!(all.total_ms.is_finite() && all.potential_ms.is_finite());
         for each in &all.suggestions {
-            let figures = [each.saved_ms, each.saved_share, each.estimated_time_ms, each.combined_saved_ms];
+            let figures = [each.saved_ms, each.saved_share, each.estimated_time_ms];
             let ends = each.range_ms.into_iter().flatten();
             for figure in figures.into_iter().flatten().chain(ends) {
                 prop_assert!(figure.is_finite() && figure >= 0.0, "{:?}", each);

@@ -1,8 +1,8 @@
 //! The rules beside routing: where each speaks, where it is silent, what
 //! overrules it, and what it promises.
 
-use breakeven_judge::advise::{Rule, ShownBy};
-use breakeven_profile::profile::{Operation, Profile, RecorderCost, Run, Timeline, TimelineEvent};
+use breakeven_judge::advise::Rule;
+use breakeven_profile::profile::{Operation, Profile, RecorderCost, Run};
 
 use super::{
     MS, advice, benchmark, gpu, near, operation, overruled, peak, profile, recorded, rules_of,
@@ -49,14 +49,11 @@ fn a_launch_that_hardly_costs_overrules_the_batch() {
 }
 
 #[test]
-fn a_launch_nobody_measured_is_a_guess() {
+fn a_launch_nobody_measured_promises_nothing() {
     let mut unknown = launches(11, 2.0 * MS);
     unknown.evidence.peaks.clear();
     let batch = suggestion(&unknown, Rule::Batching);
-    assert_eq!(batch.saved_ms, None);
-    let [least, most] = batch.range_ms.unwrap();
-    near(least, 0.005 * 10.0);
-    near(most, 0.1 * 10.0);
+    assert_eq!((batch.saved_ms, batch.range_ms), (None, None));
     assert_eq!(advice(&unknown).potential_ms, 0.0);
 }
 
@@ -79,20 +76,17 @@ fn the_iterations_of_a_benchmark_are_neither_batched_nor_cached() {
     assert_eq!(rules_of(&parts), [Rule::Batching, Rule::Caching]);
 }
 
-/// The five-line file: both speak, and promise nothing.
+/// The five-line file: both speak, and a caveat says what they assume.
 #[test]
-fn calls_that_may_be_iterations_promise_nothing() {
+fn calls_that_may_be_iterations_have_a_caveat() {
     let mut unmarked = launches(100, MS / 2.0);
     unmarked.environment.recorder = None;
-    let all = advice(&unmarked).suggestions;
-    let rules: Vec<Rule> = all.iter().map(|each| each.rule).collect();
+    let found = advice(&unmarked);
+    let mut rules: Vec<Rule> = found.suggestions.iter().map(|each| each.rule).collect();
+    rules.sort();
     assert_eq!(rules, [Rule::GpuToCpu, Rule::Batching, Rule::Caching]);
-    for each in &all {
-        assert_eq!(each.saved_ms, None, "{each:?}");
-    }
-    let says = |rule: usize| all[rule].evidence.iter().any(|one| !one.is_measured());
-    assert!(says(1) && says(2));
-    near(all[1].range_ms.unwrap()[1], 0.2 * 99.0);
+    let caveats = found.caveats();
+    assert!(caveats[0].ends_with("for a benchmark, ignore BATCHING and CACHING."));
 }
 
 /// A recorded profile in which `f` is called inside `frame`, 1 ms a call.
@@ -119,55 +113,6 @@ fn call_paths_show_what_is_a_sequence() {
     // Fifty calls, but each in a frame of its own.
     assert_eq!(rules_of(&inside(50, 50)), []);
     assert_eq!(rules_of(&inside(6, 50)), []);
-}
-
-fn event(name: &str, start: u64) -> TimelineEvent {
-    TimelineEvent {
-        name: name.to_owned(),
-        start_ns: start,
-        duration_ns: 10,
-        ..TimelineEvent::default()
-    }
-}
-
-fn timeline(names: &[&str]) -> Option<Timeline> {
-    let starts = (0..).step_by(20);
-    Some(Timeline {
-        events: names
-            .iter()
-            .zip(starts)
-            .map(|(name, at)| event(name, at))
-            .collect(),
-        ..Timeline::default()
-    })
-}
-
-#[test]
-fn the_timeline_shows_what_is_a_sequence() {
-    let mut profile = launches(20, 2.0 * MS);
-    profile.operations[0].device = "cpu".to_owned();
-    profile.timeline = timeline(&["f"; 20]);
-    assert_eq!(rules_of(&profile), [Rule::Batching]);
-    profile.timeline = timeline(&["f", "g"].repeat(20));
-    assert_eq!(rules_of(&profile), []);
-    // Half of the calls in sequence: half of the launches go, but one.
-    let mut halves = launches(20, 2.0 * MS);
-    let mut names = vec!["f"; 10];
-    names.extend(["f", "g"].repeat(10));
-    names.insert(10, "g");
-    halves.timeline = timeline(&names);
-    for event in &mut halves.timeline.as_mut().unwrap().events {
-        event.device = Some("cuda:0".to_owned());
-    }
-    near(
-        suggestion(&halves, Rule::Batching).saved_ms.unwrap(),
-        0.2 * 9.0,
-    );
-    // Too few events to show anything: the number of calls is left.
-    profile.timeline = timeline(&["f", "g"]);
-    let batch = suggestion(&profile, Rule::Batching);
-    let shown = format!("{:?}", ShownBy::Count);
-    assert!(format!("{batch:?}").contains(&shown));
 }
 
 #[test]
@@ -228,12 +173,10 @@ fn much_memory_is_worth_a_look() {
         overruled(&holding(200 * mb, mb, 1_500 * mb)),
         [Rule::CpuToGpu, Rule::Memory]
     );
-    // Without flops the time may go to arithmetic: a range and no estimate.
+    // Without flops the time may go to arithmetic: no estimate.
     let mut unknown = holding(200 * mb, 60 * mb, 0);
     unknown.operations[0].flops = None;
-    let maybe = suggestion(&unknown, Rule::Memory);
-    assert_eq!(maybe.saved_ms, None);
-    near(maybe.range_ms.unwrap()[1], 42.0);
+    assert_eq!(suggestion(&unknown, Rule::Memory).saved_ms, None);
     unknown.evidence.peaks.clear();
     assert_eq!(suggestion(&unknown, Rule::Memory).saved_ms, None);
 }
@@ -303,9 +246,9 @@ fn time_that_grows_faster_than_the_size_is_a_method_to_look_at() {
         (square.estimated_time_ms.unwrap() - 1.6).abs() < 0.01,
         "{square:?}"
     );
-    // Nine calls of each size, 34.1 ms in all, 3.1 ms where they grow linearly.
+    // Nine calls of that size.
     assert!(
-        (square.saved_ms.unwrap() - 9.0 * 31.0).abs() < 0.1,
+        (square.saved_ms.unwrap() - 9.0 * 24.0).abs() < 0.1,
         "{square:?}"
     );
 }

@@ -41,10 +41,7 @@ class OptimizationSuggestion:
     #: Time saved over the complete profile if only this is done.
     saved_ms: Optional[float]
     saved_share: Optional[float]
-    #: Time that it saves in addition to the suggestions before it.
-    combined_saved_ms: Optional[float]
     range_ms: Optional[list[float]]
-    overlap: Any
     #: Its evidence, the strongest first.
     evidence: list[dict[str, Any]] = dataclasses.field(repr=False)
 

@@ -52,7 +52,7 @@ const MARGIN: usize = 5;
 const SEARCHED: usize = 10;
 
 fn found(series: &[f64]) -> Vec<usize> {
-    let points = change_points(series, 0.95).expect("finite values").changes;
+    let points = change_points(series, 0.95).expect("finite values");
     points.iter().map(|point| point.index).collect()
 }
 

@@ -94,17 +94,3 @@ pub(super) fn scale_of_differences(values: &[f64]) -> f64 {
     let squares: f64 = differences.iter().map(|each| each.min(most).powi(2)).sum();
     (squares / count / left / 2.0).sqrt()
 }
-
-/// Correlation of neighbours, by differences of values one and two apart: their squares
-/// are as 1 to 1 + φ (Chakar and others 2017, section 2).
-pub(super) fn resemblance(values: &[f64]) -> f64 {
-    let [one, two] = [1, 2].map(|apart| {
-        let pairs = values.iter().zip(values.iter().skip(apart));
-        let mut differences: Vec<f64> = pairs.map(|(one, other)| (one - other).abs()).collect();
-        median_in_place(&mut differences).unwrap_or(0.0)
-    });
-    match one > 0.0 {
-        true => (two / one).powi(2) - 1.0,
-        false => 0.0,
-    }
-}

@@ -19,20 +19,20 @@
 //!    n·log n steps; E-divisive means, which others use for this, takes n² and takes
 //!    neighbours that resemble each other for changes;
 //! 4. each step is placed where it is right, or else one off, with the highest probability:
-//!    by the values themselves, each of which may lie far out ([`outlying`]), since what was
+//!    by the values themselves, each of which may lie far out, since what was
 //!    drawn in beside a step may have moved it, and by the noise of either side.
 //!
 //! `docs/judging.md` has the figures: what is found, what is found besides, what could be.
 
 mod clean;
-mod outlying;
 mod scan;
 mod whitened;
+
+use std::f64::consts::TAU;
 
 use breakeven_profile::stats::{StatsError, check_finite, check_fraction};
 
 use crate::distribution::t_upper;
-use outlying::Outlying;
 use scan::Explaining;
 use whitened::Whitened;
 
@@ -50,9 +50,6 @@ const RARELY_ALIKE: f64 = 8.0;
 /// for autocorrelated.
 const ALIKE_WITH_STEPS: f64 = 5.0;
 
-/// Values from which on a series is long.
-const LONG: usize = 400;
-
 /// Fewest values for a resemblance above 0.7: in fewer, a drift looks like one.
 const NO_DRIFT: usize = 100;
 
@@ -60,7 +57,16 @@ const NO_DRIFT: usize = 100;
 const HOPELESS: f64 = 0.5;
 
 /// Values that all segments together count as in the estimate of one segment's noise.
-const BORROWED: f64 = 15.0;
+const BORROWED: f64 = 8.0;
+
+/// How far a place may be moved.
+const REACH: usize = 8;
+
+/// Deviations over which values that lie far out are spread.
+const SPREAD: f64 = 20.0;
+
+/// What a place that is exactly right counts, besides one that is at most one off.
+const EXACTLY: f64 = 0.2;
 
 /// A place from which on the level of a series is another.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,30 +82,17 @@ pub struct ChangePoint {
     pub step: [f64; 2],
 }
 
-/// The levels of a series.
-#[derive(Debug, Clone, PartialEq, Default)]
-#[must_use]
-pub struct Segmented {
-    /// The changes, in the order of the series.
-    pub changes: Vec<ChangePoint>,
-    /// Standard deviation of the values around their levels, with outliers drawn in; zero if the
-    /// values do not differ.
-    pub deviation: f64,
-    /// Correlation of a value with the one before, 0 to 0.9.
-    pub alike: f64,
-}
-
 /// Finds where the level of a series changed. `level` is the confidence level of the intervals,
 /// such as 0.95.
 ///
 /// # Errors
 ///
 /// [`StatsError`] if a value is not finite or the level is no fraction.
-pub fn change_points(values: &[f64], level: f64) -> Result<Segmented, StatsError> {
+pub fn change_points(values: &[f64], level: f64) -> Result<Vec<ChangePoint>, StatsError> {
     check_finite("values", values, 0)?;
     check_fraction("level", level)?;
     if values.len() < 2 * SHORTEST_SEGMENT {
-        return Ok(Segmented::default());
+        return Ok(Vec::new());
     }
     let clean = clean::clean(values);
     // The level must not take digits from the squares, nor the unit their exponents.
@@ -107,13 +100,12 @@ pub fn change_points(values: &[f64], level: f64) -> Result<Segmented, StatsError
     let farthest = |far: f64, value: &f64| far.max((value - origin).abs());
     let unit = clean.iter().fold(0.0, farthest);
     if unit == 0.0 {
-        return Ok(Segmented::default());
+        return Ok(Vec::new());
     }
     let clean: Vec<f64> = clean.iter().map(|value| (value - origin) / unit).collect();
     let raw: Vec<f64> = values.iter().map(|value| (value - origin) / unit).collect();
-    let mut found = best(&clean).segmented(&raw, &clean, level);
-    found.deviation *= unit;
-    for change in &mut found.changes {
+    let mut found = best(&clean).changes(&raw, &clean, level);
+    for change in &mut found {
         change.before = change.before * unit + origin;
         change.after = change.after * unit + origin;
         change.step = change.step.map(|step| step * unit);
@@ -121,37 +113,12 @@ pub fn change_points(values: &[f64], level: f64) -> Result<Segmented, StatsError
     Ok(found)
 }
 
-/// What explains most, over all resemblances. That of a long series is near what the
-/// differences of its values say; of a short one those say little.
+/// What explains most, over all resemblances.
 fn best(values: &[f64]) -> Explained {
-    let explained = ALIKE.map(|_| None);
-    let mut explained: [Option<Explained>; ALIKE.len()] = explained;
-    let by_differences = clean::resemblance(values);
     let tried = ALIKE.len() - if values.len() < NO_DRIFT { 2 } else { 0 };
-    let nearest = ALIKE.iter().position(|alike| *alike >= by_differences);
-    let mut at = nearest.unwrap_or(tried).min(tried - 1);
-    let reach = if values.len() < LONG { tried } else { 1 };
-    loop {
-        let near = at.saturating_sub(reach)..(at + reach + 1).min(tried);
-        for each in near.clone() {
-            explained[each].get_or_insert_with(|| explain(values, ALIKE[each]));
-        }
-        let criterion = |at: &usize| {
-            explained[*at]
-                .as_ref()
-                .map_or(f64::INFINITY, |it| it.criterion)
-        };
-        let best = near.min_by(|one, other| criterion(one).total_cmp(&criterion(other)));
-        match best.filter(|best| *best != at) {
-            Some(better) => at = better,
-            None => break,
-        }
-    }
-    explained
-        .into_iter()
-        .nth(at)
-        .flatten()
-        .expect("`at` is always one of those near by, which were explained")
+    let explained = ALIKE[..tried].iter().map(|alike| explain(values, *alike));
+    let best = explained.min_by(|one, other| one.criterion.total_cmp(&other.criterion));
+    best.expect("several resemblances are tried")
 }
 
 /// What a resemblance and some changes make of a series.
@@ -199,17 +166,15 @@ fn explain(values: &[f64], alike: f64) -> Explained {
 }
 
 impl Explained {
-    /// Moves each change to where the original values, outliers included, place it.
+    /// Moves each change to where the original values, outliers included, place it: given the
+    /// levels, and a noise of either side that is drawn towards the common one.
     fn place_likeliest(&mut self, raw: &[f64], clean: &[f64], series: &Whitened<'_>, pooled: f64) {
         if !(pooled * pooled).is_normal() {
             return;
         }
         let replaced = raw.iter().zip(clean).filter(|(raw, clean)| raw != clean);
-        let outlying = Outlying {
-            values: raw,
-            alike: self.alike,
-            often: (replaced.count() as f64 + 0.5) / (raw.len() as f64 + 1.0),
-        };
+        // Probability that a value lies far out.
+        let often = (replaced.count() as f64 + 0.5) / (raw.len() as f64 + 1.0);
         let levels = series.levels(&self.changes).levels;
         let scale = |values| Whitened::new(values, self.alike).innovation();
         let all = scale(raw);
@@ -222,17 +187,34 @@ impl Explained {
             } else {
                 1.0
             };
-            (levels[number], (pooled * ratio).powi(2))
+            (levels[number], pooled * ratio)
         };
         let sides: Vec<(f64, f64)> = (0..levels.len()).map(side).collect();
         for number in 0..self.changes.len() {
             let (from, to) = scan::around(series, &self.changes, number);
-            let change = &mut self.changes[number];
-            *change = outlying.likeliest(from, *change, to, [sides[number], sides[number + 1]]);
+            let sides = [sides[number], sides[number + 1]];
+            // Log density of a value if it and the one before it are on these sides.
+            let log = |at: usize, here: usize, before: usize| {
+                let (level, deviation) = sides[here];
+                let expected = level + self.alike * (clean[at - 1] - sides[before].0);
+                let off = (raw[at] - expected) / deviation;
+                let near = (1.0 - often) * (-off * off / 2.0).exp() / TAU.sqrt();
+                ((near + often / SPREAD) / deviation).ln()
+            };
+            let at = self.changes[number];
+            let first = at.saturating_sub(REACH).max(from + SHORTEST_SEGMENT);
+            let last = (at + REACH).min(to - SHORTEST_SEGMENT);
+            let by_place = |place: usize| -> f64 {
+                let side = |at: usize| usize::from(at >= place);
+                let affected = first..(last + 2).min(to);
+                affected.map(|at| log(at, side(at), side(at - 1))).sum()
+            };
+            let logs: Vec<f64> = (first..=last).map(by_place).collect();
+            self.changes[number] = first + most_probable(&logs);
         }
     }
 
-    fn segmented(mut self, raw: &[f64], clean: &[f64], level: f64) -> Segmented {
+    fn changes(mut self, raw: &[f64], clean: &[f64], level: f64) -> Vec<ChangePoint> {
         let series = Whitened::new(clean, self.alike);
         let free = clean.len().saturating_sub(self.changes.len() + 1).max(1) as f64;
         let innovation = (series.levels(&self.changes).rest / free).sqrt();
@@ -251,12 +233,21 @@ impl Explained {
                 step: [after - before - reach, after - before + reach],
             }
         });
-        Segmented {
-            changes: changes.collect(),
-            deviation: innovation / (1.0 - self.alike * self.alike).sqrt(),
-            alike: self.alike,
-        }
+        changes.collect()
     }
+}
+
+/// The place that is right, or else one off, with the highest probability.
+fn most_probable(logs: &[f64]) -> usize {
+    let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let weights: Vec<f64> = logs.iter().map(|log| (log - most).exp()).collect();
+    let worth = |at: &usize| {
+        let near = &weights[at.saturating_sub(1)..(at + 2).min(weights.len())];
+        near.iter().sum::<f64>() + EXACTLY * weights[*at]
+    };
+    let places = 0..weights.len();
+    let best = places.max_by(|one, other| worth(one).total_cmp(&worth(other)));
+    best.unwrap_or(0)
 }
 
 /// What a change must take off `n·ln(σ²)` to count: the less is known of the noise, the
@@ -287,21 +278,19 @@ mod tests {
 
     fn found(values: &[f64]) -> Vec<usize> {
         let found = change_points(values, 0.95).expect("finite values");
-        found.changes.iter().map(|change| change.index).collect()
+        found.iter().map(|change| change.index).collect()
     }
 
     #[test]
     fn a_step_is_found_with_its_size() {
         let series = noisy(60, |at| if at < 40 { 100.0 } else { 103.0 });
         let found = change_points(&series, 0.95).expect("finite values");
-        let [change] = found.changes[..] else {
+        let [change] = found[..] else {
             panic!("{found:?}");
         };
         assert_eq!(change.index, 40);
         assert!(change.step[0] < 3.0 && 3.0 < change.step[1], "{change:?}");
         assert!((change.before - 100.0).abs() < 0.5 && (change.after - 103.0).abs() < 0.5);
-        // A uniform noise of ±1 has a deviation of 0.577.
-        assert!((0.45..0.7).contains(&found.deviation), "{found:?}");
     }
 
     #[test]

@@ -1,25 +1,24 @@
 //! ALGORITHM: time that grows faster than the size.
 //!
 //! Applies to an operation on one device at three or more sizes, the largest at least four times
-//! the smallest. The exponent of time over size is fitted through the medians of all runs
-//! (Theil–Sen on logarithms), and its complete 95 % interval must lie more than 0.2 above the
-//! expected exponent: that of the operation's flops and bytes at the device's measured peaks (which
-//! accounts for caches), else of the flops and bytes alone, whichever grows faster, else 1.
+//! the smallest. The exponent of time over size is fitted through the typical times (Theil–Sen on
+//! logarithms), and its complete 95 % interval must lie more than 0.2 above the expected exponent:
+//! that of the operation's flops and bytes at the device's measured peaks (which accounts for
+//! caches), else of the flops and bytes alone, whichever grows faster, else 1.
 //!
 //! The rule makes one suggestion for all sizes, at the one that takes the most time.
 //!
 //! Estimate: a method of the expected growth that is as fast as this one at the smallest size n₀
 //! saves at size n the fraction 1 − (n/n₀)^(expected − exponent) of the own time. The ends of the
-//! exponent's interval give the range.
+//! exponent's interval give the range. Only the size of the suggestion counts.
 
 use breakeven_profile::profile::Operation;
-use breakeven_stats::{Line, power_law};
+use breakeven_stats::power_law;
 
-use super::super::case::{Case, Gain, Saving, Subject, Verdict};
+use super::super::case::{Case, Subject};
 use super::super::elsewhere::roof_ns;
-use super::super::evidence::{Evidence, ExpectedFrom};
-use super::{Definition, Saves, SuggestionType};
-use crate::winner::{run_medians, typical_ns};
+use super::super::evidence::{Evidence, Gain, Verdict};
+use crate::winner::typical_ns;
 
 /// Confidence level of the exponent's interval.
 const LEVEL: f64 = 0.95;
@@ -27,116 +26,68 @@ const LEVEL: f64 = 0.95;
 /// Smallest ratio of the largest size to the smallest.
 const LEAST_SPAN: f64 = 4.0;
 
-/// Most points of a fit; above it, each size becomes one point.
-const MOST_POINTS: usize = 1_000;
-
 /// Most sizes of a fit; above it, every k-th is used.
 const MOST_SIZES: usize = 500;
 
-pub(super) const RULE: Definition = Definition {
-    kind: SuggestionType::Algorithm,
-    saves: Saves::Work,
-    applies: |_, subject| subject.leads_sizes && !subject.mostly_others(),
-    ask,
-};
+/// How far above the expected exponent the complete interval of the measured one must lie.
+/// Sorting 150 or more elements grows by less: n·log n has the local exponent 1 + 1/ln n.
+const MARGIN: f64 = 0.2;
 
-fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
+pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
+    if !subject.leads_sizes || subject.mostly_others() {
+        return Verdict::Silent;
+    }
     let here = subject.operation;
-    let family: Vec<&Subject<'_>> = case
-        .named(&here.name)
-        .filter(|other| other.operation.device == here.device)
-        .filter(|other| other.operation.size.is_some_and(|size| size > 0))
-        .collect();
-    let sizes: Vec<f64> = family.iter().map(|other| size_of(other)).collect();
-    let least = sizes.iter().copied().fold(f64::INFINITY, f64::min);
-    let greatest = sizes.iter().copied().fold(0.0, f64::max);
-    let spread = sizes.len() >= 3 && greatest >= LEAST_SPAN * least;
     // In the order of their sizes.
+    let family: Vec<&Operation> = (case.named(&here.name))
+        .map(|other| other.operation)
+        .filter(|other| other.device == here.device && other.size > Some(0))
+        .collect();
     let step = family.len().div_ceil(MOST_SIZES).max(1);
-    let fitted: Vec<&Subject<'_>> = family.iter().copied().step_by(step).collect();
-    let Some(law) = spread.then(|| growth(&fitted)).flatten() else {
+    let fitted: Vec<&Operation> = family.iter().copied().step_by(step).collect();
+    let size = |operation: &Operation| operation.size.unwrap_or(0) as f64;
+    let sizes: Vec<f64> = fitted.iter().map(|each| size(each)).collect();
+    let growth = |of: &dyn Fn(&Operation) -> Option<f64>| {
+        let values: Option<Vec<f64>> = fitted.iter().map(|each| of(each)).collect();
+        power_law(&sizes, &values?, LEVEL).ok()
+    };
+    let (Some(least), Some(greatest)) = (sizes.first(), sizes.last()) else {
         return Verdict::Silent;
     };
-    let (expected, expected_from) = expected(case, &fitted);
-    let margin = case.thresholds.growth_margin;
-    let evidence = Evidence::Growth {
-        sizes: fitted
-            .iter()
-            .filter_map(|each| each.operation.size)
-            .collect(),
-        exponent: law.slope,
-        interval: [law.slope_lower, law.slope_upper],
-        expected,
-        expected_from,
+    let Some(law) = growth(&typical_ns).filter(|_| *greatest >= LEAST_SPAN * least) else {
+        return Verdict::Silent;
     };
-    if law.slope_lower <= expected + margin {
+    let at_peaks = |peak| growth(&|operation: &Operation| roof_ns(peak, operation));
+    let at_peaks = case.peak_of(subject).and_then(at_peaks);
+    let flops = growth(&|operation| operation.flops.map(|flops| flops as f64));
+    let bytes = growth(&|operation| operation.bytes.map(|bytes| bytes as f64));
+    let of_work = [flops, bytes].into_iter().flatten().map(|law| law.slope);
+    let (expected, what) = match (at_peaks, of_work.reduce(f64::max)) {
+        (Some(at_peaks), _) => (at_peaks.slope, "its work at the peaks"),
+        (None, Some(of_work)) => (of_work, "its work"),
+        (None, None) => (1.0, "linear growth"),
+    };
+    let evidence = Evidence::measured(format!(
+        "time grows as size^{:.2} ({:.2} to {:.2}, 95 %) over {} sizes; {what} as size^{expected:.2}",
+        law.slope,
+        law.slope_lower,
+        law.slope_upper,
+        sizes.len()
+    ));
+    if law.slope_lower <= expected + MARGIN {
         // Time grows faster than linear because the work does: the method is not at fault.
-        return match law.slope_lower > 1.0 + margin && expected_from != ExpectedFrom::Linear {
-            true => Verdict::Overruled(vec![evidence]),
+        return match law.slope_lower > 1.0 + MARGIN {
+            true => Verdict::Overruled(evidence),
             false => Verdict::Silent,
         };
     }
-    let part = |size: f64, exponent: f64| 1.0 - (size / least).powf(expected - exponent);
-    let savings = family
-        .iter()
-        .zip(&sizes)
-        .map(|(each, size)| Saving {
-            subject: each.place,
-            fraction: part(*size, law.slope).clamp(0.0, 1.0),
-        })
-        .collect();
-    let ends = [law.slope_lower, law.slope_upper].map(|exponent| {
-        let each = family.iter().zip(&sizes);
-        each.map(|(each, size)| part(*size, exponent).clamp(0.0, 1.0) * each.own_ns)
-            .sum()
-    });
+    let saved = |exponent: f64| 1.0 - (size(here) / least).powf(expected - exponent);
+    let range = [law.slope_lower, law.slope_upper].map(saved);
     Verdict::suggest(
         format!("time grows faster than the work; {evidence}"),
         "look for a loop within a loop over the input; an index, a sort, a hash table or a search \
          among neighbours can replace it",
         vec![evidence],
-        Gain {
-            savings: Ok(savings),
-            range_ns: Some(ends),
-        },
+        Gain::new(saved(law.slope), Some(range)),
     )
-}
-
-fn size_of(subject: &Subject<'_>) -> f64 {
-    subject.operation.size.unwrap_or(0) as f64
-}
-
-/// Fits time over size through the medians of all runs.
-fn growth(family: &[&Subject<'_>]) -> Option<Line> {
-    let runs: usize = family.iter().map(|each| each.operation.runs.len()).sum();
-    let times = |operation: &Operation| match runs > MOST_POINTS {
-        true => typical_ns(operation).into_iter().collect(),
-        false => run_medians(operation),
-    };
-    let points = family.iter().flat_map(|each| {
-        let size = size_of(each);
-        times(each.operation).into_iter().map(move |ns| (size, ns))
-    });
-    let (sizes, times): (Vec<f64>, Vec<f64>) = points.unzip();
-    power_law(&sizes, &times, LEVEL).ok()
-}
-
-/// The exponent of the work itself, and its source.
-fn expected(case: &Case<'_>, family: &[&Subject<'_>]) -> (f64, ExpectedFrom) {
-    let sizes: Vec<f64> = family.iter().map(|each| size_of(each)).collect();
-    let fit = |of: &dyn Fn(&Operation) -> Option<f64>| {
-        let values: Option<Vec<f64>> = family.iter().map(|each| of(each.operation)).collect();
-        let law = power_law(&sizes, &values?, LEVEL).ok()?;
-        Some(law.slope)
-    };
-    let peak = family.first().and_then(|each| case.peak_of(each));
-    if let Some(exponent) = peak.and_then(|peak| fit(&|operation| roof_ns(peak, operation))) {
-        return (exponent, ExpectedFrom::Peaks);
-    }
-    let flops = fit(&|operation| operation.flops.map(|flops| flops as f64));
-    let bytes = fit(&|operation| operation.bytes.map(|bytes| bytes as f64));
-    match [flops, bytes].into_iter().flatten().reduce(f64::max) {
-        Some(exponent) => (exponent, ExpectedFrom::Work),
-        None => (1.0, ExpectedFrom::Linear),
-    }
 }

@@ -9,63 +9,49 @@
 //! / call. Above 60 % of the bandwidth only fewer bytes help: no estimate. There is none either
 //! without peaks or flops, because the time may then be arithmetic.
 
-use super::super::case::{Case, Gain, Subject, Verdict};
+use super::super::case::{Case, Subject};
 use super::super::elsewhere::Gap;
-use super::super::evidence::Quantity;
-use super::{Definition, Saves, SuggestionType};
+use super::super::evidence::{Evidence, Gain, Verdict};
+use crate::roofline::BOUND_SHARE;
 
-pub(super) const RULE: Definition = Definition {
-    kind: SuggestionType::Memory,
-    saves: Saves::Roofline,
-    applies: |case, subject| subject.memory_bytes > Some(case.thresholds.large_memory_bytes),
-    ask,
-};
+/// Memory of a call above which it is examined, bytes.
+const LARGE_MEMORY_BYTES: u64 = 100_000_000;
 
-fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
-    let limit = case.thresholds.large_memory_bytes;
-    let held_bytes = subject.memory_bytes.unwrap_or(0);
-    let bound = case.thresholds.bound_share;
+pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
+    let held = subject.memory_bytes;
+    let Some(held) = held.filter(|bytes| *bytes > LARGE_MEMORY_BYTES) else {
+        return Verdict::Silent;
+    };
     let gap = Gap::of(case, subject);
-    let thumb = Quantity::Memory.thumb(held_bytes as f64, limit as f64);
     let (hint, gain) = match &gap {
-        Some(gap) if gap.flops_share.is_some_and(|share| share >= bound) => {
-            return Verdict::Overruled(vec![gap.evidence()]);
+        Some(gap) if Gap::is_bound(gap.flops_share) => {
+            return Verdict::Overruled(gap.evidence());
         }
-        Some(gap) if gap.bytes_share.is_some_and(|share| share >= bound) => (
+        Some(gap) if Gap::is_bound(gap.bytes_share) => (
             "move fewer bytes: smaller types, or fuse it with the operations before and after",
-            Gain::unknown(
-                "it is near the measured bandwidth, where only fewer bytes help",
-                None,
-            ),
+            Gain::unknown("it is near the measured bandwidth, where only fewer bytes help"),
         ),
-        Some(gap) if subject.operation.flops.is_none() => (
-            "find out whether the time goes to memory, then work on blocks that fit into a cache, \
-             in the order in which they lie in memory",
-            Gain::unknown(
-                "without the operation's flops the time may equally go to arithmetic",
-                Some([0.0, gap.most(subject)]),
-            ),
-        ),
-        Some(gap) => (
-            "work on blocks that fit into a cache, in the order in which they lie in memory, and \
-             reuse buffers instead of allocating",
-            gap.closed_to(bound, subject),
-        ),
-        None => (
+        Some(gap) if subject.operation.flops.is_some() => {
+            let most = gap.saved(gap.least_ns);
+            (
+                "work on blocks that fit into a cache, in the order in which they lie in memory, \
+                 and reuse buffers instead of allocating",
+                Gain::new(gap.saved(gap.least_ns / BOUND_SHARE), Some([0.0, most])),
+            )
+        }
+        _ => (
             "work on blocks that fit into a cache, use smaller types, and reuse buffers instead of \
              allocating",
             Gain::unknown(
-                "the profile lacks this device's peaks or the operation's bytes",
-                None,
+                "the profile lacks this device's peaks or the operation's bytes or flops",
             ),
         ),
     };
-    let roofline = gap.map(|gap| gap.evidence());
-    let basis = roofline.as_ref().unwrap_or(&thumb).to_string();
-    Verdict::suggest(
-        format!("a call holds {:.0} MB; {basis}", held_bytes as f64 / 1e6),
-        hint,
-        roofline.into_iter().chain([thumb]).collect(),
-        gain,
-    )
+    let megabytes = held as f64 / 1e6;
+    let most = LARGE_MEMORY_BYTES / 1_000_000;
+    let thumb = format!("{megabytes:.0} MB held by a call (over {most} MB)");
+    let mut evidence = vec![Evidence::rule_of_thumb(thumb)];
+    evidence.splice(0..0, gap.map(|gap| gap.evidence()));
+    let description = format!("a call holds {megabytes:.0} MB; {}", evidence[0]);
+    Verdict::suggest(description, hint, evidence, gain)
 }

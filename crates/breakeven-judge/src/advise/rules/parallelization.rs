@@ -8,36 +8,27 @@
 //! range; the roofline's time bounds both if there are peaks. t is the kernel's time if it was
 //! measured separately, else the call's. A use of zero cannot be divided by: no estimate.
 
-use super::super::case::{Case, Gain, Subject, Verdict};
+use breakeven_profile::unit::percent;
+
+use super::super::case::{Case, Subject};
 use super::super::elsewhere::Gap;
-use super::super::evidence::Quantity;
-use super::{Definition, Saves, SuggestionType};
+use super::super::evidence::{Evidence, Gain, Verdict};
 use crate::roofline::compute_ns;
 
-pub(super) const RULE: Definition = Definition {
-    kind: SuggestionType::Parallelization,
-    saves: Saves::Roofline,
-    applies: |case, subject| {
-        let in_use = subject.operation.gpu_use;
-        subject.device().is_gpu() && in_use.is_some_and(|part| part < case.thresholds.low_gpu_use)
-    },
-    ask,
-};
+/// Fraction of a GPU's units in use below which it counts as hardly used.
+const LOW_GPU_USE: f64 = 0.5;
 
-fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
-    let limit = case.thresholds.low_gpu_use;
-    let in_use = subject.operation.gpu_use.unwrap_or(0.0);
+pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
+    let in_use = subject.operation.gpu_use.filter(|part| *part < LOW_GPU_USE);
+    let Some(in_use) = in_use.filter(|_| subject.device().is_gpu()) else {
+        return Verdict::Silent;
+    };
     let gap = Gap::of(case, subject);
-    let bound = case.thresholds.bound_share;
     if let Some(gap) = &gap
-        && [gap.bytes_share, gap.flops_share]
-            .into_iter()
-            .flatten()
-            .any(|share| share >= bound)
+        && (Gap::is_bound(gap.bytes_share) || Gap::is_bound(gap.flops_share))
     {
-        return Verdict::Overruled(vec![gap.evidence()]);
+        return Verdict::Overruled(gap.evidence());
     }
-    let thumb = Quantity::GpuUse.thumb(in_use, limit);
     let gain = if in_use > 0.0 {
         let kernel_ns = compute_ns(subject.operation, &subject.summary);
         let call_ns = subject.summary.median.max(kernel_ns);
@@ -46,21 +37,21 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
             let after_ns = (kernel_ns * in_use / with).max(least_ns);
             ((kernel_ns - after_ns) / call_ns).max(0.0)
         };
-        Gain::part(subject, saved(limit), Some([0.0, saved(1.0)]))
+        Gain::new(saved(LOW_GPU_USE), Some([0.0, saved(1.0)]))
     } else {
-        Gain::unknown("a use of zero does not show how much work there is", None)
+        Gain::unknown("a use of zero does not show how much work there is")
     };
-    let roofline = gap.map(|gap| gap.evidence());
+    let (used, limit) = (percent(in_use), percent(LOW_GPU_USE));
+    let thumb = Evidence::rule_of_thumb(format!("{used} of the GPU in use (under {limit})"));
+    let mut evidence = vec![thumb];
+    evidence.splice(0..0, gap.map(|gap| gap.evidence()));
     let on = case.profile.device_label(&subject.operation.device);
-    let description = match &roofline {
-        Some(measured) => format!("most of {on} is idle; {measured}; {thumb}"),
-        None => format!("most of {on} is idle; {thumb}"),
-    };
+    let reasons: Vec<String> = evidence.iter().map(Evidence::to_string).collect();
     Verdict::suggest(
-        description,
+        format!("most of {on} is idle; {}", reasons.join("; ")),
         "launch more, smaller work items, or several independent launches at once; check \
          registers and shared memory per work item",
-        roofline.into_iter().chain([thumb]).collect(),
+        evidence,
         gain,
     )
 }
