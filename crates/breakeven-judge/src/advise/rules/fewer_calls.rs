@@ -80,7 +80,7 @@ pub(super) fn batching(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     Verdict::suggest(description, hint, evidence, gain)
 }
 
-pub(super) fn caching(subject: &Subject<'_>) -> Verdict {
+pub(super) fn caching(_: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     let call_ns = subject.summary.mean;
     if subject.calls_per_run < CACHED_CALLS || call_ns >= CACHED_CALL_NS {
         return Verdict::Silent;
