@@ -12,7 +12,7 @@ use breakeven_profile::file;
 use breakeven_profile::profile::Profile;
 use clap::{Args, ValueEnum};
 
-use crate::input::{Input, distinct};
+use crate::input::{Input, distinct, not_among};
 use crate::show::{self, Report};
 use crate::values::{Format, by_extension};
 
@@ -74,13 +74,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut dyn Write, err: &mut dyn Write) 
     let inputs = distinct(&args.files)?;
     if let Some(path) = target {
         file::check_writable(path)?;
-        let itself = path.canonicalize();
-        if itself.is_ok_and(|itself| inputs.contains(&itself)) {
-            bail!(
-                "{}: is the profile itself; name another file",
-                path.display()
-            );
-        }
+        not_among(path, &inputs)?;
     }
     let mut input = Input::new(&args.input, err);
     let profile = Profile::join(input.read_all(&args.files)?)?;

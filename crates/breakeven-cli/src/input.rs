@@ -198,6 +198,15 @@ pub(crate) fn distinct(paths: &[PathBuf]) -> Result<HashSet<PathBuf>> {
     Ok(files)
 }
 
+/// Refuses to write a file that was read.
+pub(crate) fn not_among(output: &Path, inputs: &HashSet<PathBuf>) -> Result<()> {
+    if inputs.contains(&behind(output)) {
+        let path = output.display();
+        bail!("{path}: is one of the profiles; name another file to write");
+    }
+    Ok(())
+}
+
 /// The file behind a path. A missing file is reported when it is read.
 pub(crate) fn behind(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())

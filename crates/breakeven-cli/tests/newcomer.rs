@@ -207,7 +207,7 @@ fn wrong_use_says_what_to_write() {
         ("show empty.json", "of no known format"),
         (
             "compare tool.json a.json --accept",
-            "--accept writes breakeven profiles, and tool.json is a file of hyperfine",
+            "tool.json: not a breakeven profile",
         ),
         (
             "compare a.json b.json c.json",

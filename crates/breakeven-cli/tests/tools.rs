@@ -84,26 +84,6 @@ fn what_is_on_both_sides_is_compared_whatever_else_one_of_them_holds() {
 }
 
 #[test]
-fn names_that_differ_in_their_processors_match_with_a_warning() {
-    let old = |noise| go("a", "BenchmarkA-8", 1000.0 * noise);
-    let new = |noise| go("a", "BenchmarkA-12", 1500.0 * noise);
-    let ended = gate("txt", &old, &new, "");
-    assert_eq!(ended.code, Some(1), "{ended:#?}");
-    let all = ended.stderr + &ended.stdout;
-    assert!(
-        all.contains("GOMAXPROCS: 8") && all.contains("REGRESSION"),
-        "{all}"
-    );
-    // One processor is not printed.
-    let one = |noise| go("a", "BenchmarkA", 1500.0 * noise);
-    assert_eq!(gate("txt", &old, &one, "").code, Some(1));
-    // Several numbers on one side are several measurements.
-    let several = |noise| old(noise) + &go("a", "BenchmarkA-4", 1000.0 * noise);
-    let ended = gate("txt", &several, &new, "");
-    assert!(!ended.stdout.contains("REGRESSION"), "{}", ended.stdout);
-}
-
-#[test]
 fn a_package_that_panicked_or_ran_out_of_time_fails_the_gate() {
     let old = |noise| go("p", "BenchmarkA-8", 1000.0 * noise);
     let cut = |noise: f64, end: &str| {

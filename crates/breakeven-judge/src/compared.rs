@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::compare::{ChangeType, OperationComparison, ProfilerComparison};
 use crate::gate::{Outcome, Policy, Reason, Verdict, gate, hold_budgets};
-use crate::page::figures::revision;
+use crate::page::figures::{plural, revision};
 use crate::page::{Page, Text, Tone};
 
 /// A comparison as it is printed: its sides, and the verdict on it.
@@ -179,11 +179,8 @@ impl Source {
     /// The side of these profiles, which were read from the files at `paths`.
     pub fn of(paths: &[PathBuf], profiles: &[Profile]) -> Self {
         let runs = |profile: &Profile| {
-            let operations = profile.operations.iter();
-            operations
-                .map(|operation| operation.runs.len())
-                .max()
-                .unwrap_or(0)
+            let runs = profile.operations.iter().map(|each| each.runs.len());
+            runs.max().unwrap_or(0)
         };
         let first = profiles.first();
         let environment = first.map(|profile| &profile.environment);
@@ -206,24 +203,12 @@ impl Source {
             [first, others @ ..] => format!("{first} and {} more", others.len()),
             [] => String::new(),
         };
-        let runs = match self.runs {
-            1 => "1 run".to_owned(),
-            runs => format!("{runs} runs"),
-        };
+        let mut parts = vec![files, plural(self.runs as u64, "run")];
         let name = self.revision.as_deref();
-        let revision = name.map(|name| format!("revision {}", revision(name)));
-        let build = self
-            .build_profile
-            .as_ref()
-            .map(|name| format!("{name} build"));
-        let parts = [
-            Some(files),
-            Some(runs),
-            revision,
-            build,
-            self.created.clone(),
-        ];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        parts.extend(name.map(|name| format!("revision {}", revision(name))));
+        let build = self.build_profile.as_ref();
+        parts.extend(build.map(|name| format!("{name} build")));
+        parts.extend(self.created.clone());
         parts.join(" · ")
     }
 }

@@ -207,23 +207,17 @@ impl Verdict {
 /// inconclusive operations, which stop a gate only if nothing was decided or the policy requires
 /// decisions.
 pub fn gate(comparison: &ProfilerComparison, policy: Policy) -> Verdict {
-    let mut reasons: Vec<Reason> = comparison
-        .by_weight()
-        .into_iter()
-        .filter_map(|operation| reason(operation, policy))
-        .collect();
+    let (mut reasons, mut undecided, mut nothing_judged) = (Vec::new(), Vec::new(), true);
+    for operation in comparison.by_weight() {
+        reasons.extend(reason(operation, policy));
+        let doubt = undecided_reason(operation, policy);
+        nothing_judged &= doubt.is_some() || !is_judged(operation);
+        undecided.extend(doubt);
+    }
     if policy.strict {
         reasons.extend(comparison.operations.iter().flat_map(beside));
     }
     reasons.extend(budget_reasons(comparison));
-    let by_weight = comparison.by_weight().into_iter();
-    let mut undecided: Vec<Reason> = by_weight
-        .filter_map(|operation| undecided_reason(operation, policy))
-        .collect();
-    let is_decided = |operation: &OperationComparison| {
-        is_judged(operation) && undecided_reason(operation, policy).is_none()
-    };
-    let nothing_judged = !comparison.operations.iter().any(is_decided);
     if policy.require_decided || nothing_judged {
         reasons.append(&mut undecided);
     }
@@ -254,11 +248,7 @@ fn reason(operation: &OperationComparison, policy: Policy) -> Option<Reason> {
             ratio: operation.judged.ratio,
         }),
         ChangeType::Removed if !policy.allow_missing => Some(Reason::Missing { operation: name }),
-        ChangeType::Removed
-        | ChangeType::Inconclusive
-        | ChangeType::Improvement
-        | ChangeType::New
-        | ChangeType::NoChange => None,
+        _ => None,
     }
 }
 

@@ -49,7 +49,7 @@ fn page(args: &AbArgs, compared: &AbComparison) -> Page {
         ],
         ..Table::default()
     });
-    let [lower, upper] = [compared.lower, compared.upper].map(end);
+    let [lower, upper] = [compared.lower, compared.upper].map(|end| unit::change(end - 1.0));
     let (change, level) = (
         unit::change(compared.ratio - 1.0),
         unit::percent(compared.level),
@@ -64,15 +64,6 @@ fn page(args: &AbArgs, compared: &AbComparison) -> Page {
         ("measured", format!("{runs} of each, in turns, in {took}")),
     ]);
     page
-}
-
-/// An end of the interval. A decided one does not contain 0, so it is not rounded to that.
-fn end(ratio: f64) -> String {
-    match unit::change(ratio - 1.0) {
-        text if ratio == 1.0 || text != unit::change(0.0) => text,
-        _ if ratio > 1.0 => "above 0 %".to_owned(),
-        _ => "below 0 %".to_owned(),
-    }
 }
 
 fn answer(args: &AbArgs, compared: &AbComparison) -> String {
@@ -91,16 +82,5 @@ fn answer(args: &AbArgs, compared: &AbComparison) -> String {
         _ => format!(
             "Not decided within {took}: allow more time, or give a larger threshold than {least}"
         ),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::end;
-
-    #[test]
-    fn an_interval_that_excludes_zero_is_not_printed_from_zero() {
-        let ends = [1.0004, 0.9996, 1.01].map(end);
-        assert_eq!(ends, ["above 0 %", "below 0 %", "+1.0 %"]);
     }
 }

@@ -6,12 +6,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use breakeven_judge::Outcome;
-use breakeven_judge::advise::{
-    Advice, OptimizationSuggestion, Overruled, ProfilerOptimizer, items,
-};
-use breakeven_judge::page::{Page, Text, Tone};
+use breakeven_judge::advise::{Advice, OptimizationSuggestion, Overruled, ProfilerOptimizer};
+use breakeven_judge::page::Page;
 use breakeven_profile::file;
-use breakeven_profile::profile::Difference;
+use breakeven_profile::profile::{Difference, Profile};
 use clap::Args;
 use serde::Serialize;
 
@@ -50,12 +48,28 @@ pub(crate) struct AdviseArgs {
 }
 
 pub(crate) fn run(args: &AdviseArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Outcome> {
-    let report = advise(args, Input::new(&args.input, err))?;
+    let profile = profile(args, Input::new(&args.input, err))?;
+    let optimizer = ProfilerOptimizer::new(&profile);
+    let (advice, top) = (optimizer.advice(), args.top.get());
+    let shown: Vec<OptimizationSuggestion> = match args.critical {
+        true => {
+            let critical = optimizer.get_critical_suggestions().into_iter();
+            critical.take(top).cloned().collect()
+        }
+        false => optimizer.get_suggestions(top).to_vec(),
+    };
+    let document = || Document {
+        left_out: advice.suggestions.len() - shown.len(),
+        advice: Advice {
+            suggestions: shown.clone(),
+            ..advice.clone()
+        },
+    };
     let mut text = Vec::new();
     let ends = [("json", PageFormat::Json), ("md", PageFormat::Markdown)];
     let by_name = || by_extension(args.output.as_deref()?, &ends);
     let format = args.format.or_else(by_name).unwrap_or_default();
-    page_or_document(format, || report.page(), || &report, &mut text)?;
+    page_or_document(format, || page(advice, &shown), document, &mut text)?;
     match &args.output {
         None => out.write_all(&text).and_then(|()| out.flush())?,
         Some(path) => {
@@ -66,7 +80,8 @@ pub(crate) fn run(args: &AdviseArgs, out: &mut dyn Write, err: &mut dyn Write) -
     Ok(Outcome::Passed)
 }
 
-fn advise(args: &AdviseArgs, mut input: Input<'_>) -> Result<AdviceReport> {
+/// The profile, with the evidence of other files.
+fn profile(args: &AdviseArgs, mut input: Input<'_>) -> Result<Profile> {
     let mut profile = input.read(&args.file)?;
     for path in &args.evidence {
         let taken = profile.take_evidence(input.read(path)?);
@@ -80,85 +95,32 @@ fn advise(args: &AdviseArgs, mut input: Input<'_>) -> Result<AdviceReport> {
         })?;
     }
     input.finish()?;
-    let optimizer = ProfilerOptimizer::new(&profile);
-    let top = args.top.get();
-    let shown = match args.critical {
-        true => {
-            let critical = optimizer.get_critical_suggestions().into_iter();
-            critical.take(top).cloned().collect()
-        }
-        false => optimizer.get_suggestions(top).to_vec(),
-    };
-    let advice = optimizer.advice().clone();
-    Ok(AdviceReport::new(advice, shown, args.critical))
+    Ok(profile)
 }
 
-/// Most overruled rules of thumb that are printed.
-const OVERRULED: usize = 5;
-
-/// The printed advice on a profile.
 #[derive(Serialize)]
-pub(crate) struct AdviceReport {
+struct Document {
     /// The advice, with only the shown suggestions.
     #[serde(flatten)]
     advice: Advice,
     /// Number of hidden suggestions.
     left_out: usize,
-    #[serde(skip)]
-    critical_only: bool,
-    /// Saving of all suggestions.
-    #[serde(skip)]
-    conclusion: String,
 }
 
-impl AdviceReport {
-    pub(crate) fn new(
-        advice: Advice,
-        shown: Vec<OptimizationSuggestion>,
-        critical_only: bool,
-    ) -> Self {
-        Self {
-            left_out: advice.suggestions.len() - shown.len(),
-            critical_only,
-            conclusion: advice.conclusion(),
-            advice: Advice {
-                suggestions: shown,
-                ..advice
-            },
-        }
-    }
+/// Most overruled rules of thumb that are printed.
+const OVERRULED: usize = 5;
 
-    /// How many suggestions are hidden, and how to see them.
-    fn more(&self) -> Option<String> {
-        let all = self.left_out + self.advice.suggestions.len();
-        match (self.left_out, self.critical_only) {
-            (0, _) => None,
-            (more, true) => Some(format!("{more} more without --critical")),
-            (more, false) => Some(format!("{more} more: --top {all}")),
-        }
+fn page(advice: &Advice, shown: &[OptimizationSuggestion]) -> Page {
+    let mut page = advice.page(shown);
+    for caveat in advice.caveats() {
+        page.aside(caveat);
     }
-
-    pub(crate) fn page(&self) -> Page {
-        let mut page = Page::default();
-        let items = items(&self.advice.suggestions);
-        if items.is_empty() && self.critical_only && self.left_out > 0 {
-            page.say("Nothing saves a quarter of the time by itself.");
-        }
-        page.items(items);
-        if let Some(more) = self.more() {
-            page.aside(format!("… {more}"));
-        }
-        page.say(Text::new(&self.conclusion, Tone::Strong));
-        for caveat in self.advice.caveats() {
-            page.aside(caveat);
-        }
-        let overruled = &self.advice.overruled;
-        let title = "Not advised, because a measurement overruled the rule of thumb";
-        page.list(title, overruled.iter().take(OVERRULED).map(Overruled::item));
-        if overruled.len() > OVERRULED {
-            let more = overruled.len() - OVERRULED;
-            page.aside(format!("… {more} more: --format json"));
-        }
-        page
+    let overruled = &advice.overruled;
+    let title = "Not advised, because a measurement overruled the rule of thumb";
+    page.list(title, overruled.iter().take(OVERRULED).map(Overruled::item));
+    if overruled.len() > OVERRULED {
+        let more = overruled.len() - OVERRULED;
+        page.aside(format!("… {more} more: --format json"));
     }
+    page
 }

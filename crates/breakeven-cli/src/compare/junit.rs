@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use breakeven_judge::gate::Reason;
-use breakeven_judge::{ChangeType, Compared, OperationComparison};
+use breakeven_judge::{ChangeType, Compared, OperationComparison, Outcome};
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
 
 use crate::compare::page::said;
@@ -62,18 +62,13 @@ fn status(report: &Compared, operation: &OperationComparison, name: &str) -> Tes
 }
 
 fn not_passed(reason: &Reason, message: &str) -> TestCaseStatus {
-    let (kind, of) = match reason {
-        Reason::Failed { .. } => (NonSuccessKind::Failure, "failed"),
-        Reason::Regression { .. } | Reason::Beside { .. } => {
-            (NonSuccessKind::Failure, "regression")
-        }
-        Reason::OverBudget { .. } => (NonSuccessKind::Failure, "budget"),
-        Reason::IdleBudget(_) => (NonSuccessKind::Error, "budget"),
-        Reason::Missing { .. } => (NonSuccessKind::Error, "missing"),
-        _ => (NonSuccessKind::Error, "inconclusive"),
+    let outcome = reason.outcome();
+    let kind = match outcome {
+        Outcome::Failed => NonSuccessKind::Failure,
+        _ => NonSuccessKind::Error,
     };
     let mut status = TestCaseStatus::non_success(kind);
-    status.set_type(of).set_message(message);
+    status.set_type(outcome.to_string()).set_message(message);
     status
 }
 

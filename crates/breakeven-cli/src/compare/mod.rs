@@ -9,7 +9,6 @@ use breakeven_judge::compare::Options;
 use breakeven_judge::{Compared, Policy, Source, compare};
 use breakeven_profile::file;
 
-use crate::compare::accept::Accepted;
 use crate::compare::args::{CompareArgs, Output};
 use crate::compare::format::{FORMATS, Format};
 use crate::input::{Input, behind, distinct};
@@ -29,21 +28,18 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
         file::check_writable(path)?;
     }
     let (baseline, current) = sides(args)?;
-    let accepted = args.accept.then(|| Accepted::at(&baseline)).transpose()?;
-    let before = match &accepted {
-        Some(accepted) => accepted.before()?.into_iter().collect(),
-        None => input.read_all(&baseline)?,
+    let before = match args.accept {
+        true => accept::before(&baseline)?,
+        false => input.read_all(&baseline)?,
     };
     let after = input.read_all(&current)?;
     let history = input.read_past(&args.history, after.first(), ENTRIES)?;
     input.finish()?;
     // Refused before anything is printed.
-    let joined = accepted.as_ref().map(|_| accept::joined(after.clone()));
-    let accepted = accepted.zip(joined.transpose()?);
-    if let Some((accepted, joined)) = accepted.as_ref().filter(|_| before.is_empty()) {
-        accepted.warn(joined, &[], err);
-        accepted.write(joined, out)?;
-        return Ok(Outcome::Passed);
+    let accepted = args.accept.then(|| accept::joined(after.clone()));
+    let accepted = accepted.transpose()?;
+    if let Some(accepted) = accepted.as_ref().filter(|_| before.is_empty()) {
+        return accept::write(&baseline[0], accepted, out, err);
     }
     let options = Options {
         threshold: args.threshold,
@@ -54,10 +50,14 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
         metric: args.metric.clone(),
         limits,
     };
-    let comparison = compare(&before, &after, &options).map_err(|error| match &accepted {
-        Some((accepted, _)) => accepted.refusal(error),
-        None => error.into(),
-    })?;
+    let compared = compare(&before, &after, &options);
+    let comparison = match args.accept {
+        true => compared.with_context(|| {
+            let name = baseline[0].display();
+            format!("{name}: stays the baseline; delete it to begin anew, or name another")
+        })?,
+        false => compared?,
+    };
     let policy = Policy {
         allow_missing: args.allow_missing,
         require_decided: args.require_decided,
@@ -73,12 +73,10 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
     let is_printed = args.output.iter().all(|output| output.format.is_some());
     let printed = args.format.filter(|_| is_printed).unwrap_or(&FORMATS[0]);
     (printed.write)(&report, out).and_then(|()| Ok(out.flush()?))?;
-    if let Some((accepted, joined)) = &accepted {
-        accepted.warn(joined, &report.comparison.operations, err);
-        accepted.write(joined, out)?;
-        return Ok(Outcome::Passed);
+    match &accepted {
+        Some(accepted) => accept::write(&baseline[0], accepted, out, err),
+        None => Ok(report.verdict.outcome),
     }
-    Ok(report.verdict.outcome)
 }
 
 /// Most entries of a history that are used to estimate the noise.

@@ -20,32 +20,24 @@ pub(super) fn said(report: &Compared, operation: &OperationComparison) -> String
     let value = |value: Option<f64>| {
         value.map_or_else(|| "none".to_owned(), |v| report.comparison.metric.text(v))
     };
-    let mut said = format!(
+    let mut said = vec![format!(
         "{}: {} to {}",
         operation.change_type,
         value(operation.judged.baseline_value),
         value(operation.judged.current_value)
-    );
-    let test = operation.judged.interval.map(|_| {
-        let (interval, p) = (operation.judged.interval_text(), operation.judged.p_text());
-        format!("({interval}), p {p}")
-    });
+    )];
     let mut change = operation.judged.change_text();
     if report.comparison.relative_to_common_shift && !change.is_empty() {
         change += " relative to the common shift";
     }
-    let limit = report.comparison.limit_text(operation);
-    let parts = [
-        (", ", change),
-        (" ", test.unwrap_or_default()),
-        ("; ", operation.judged.note_text()),
-        ("; ", limit.unwrap_or_default()),
-    ];
-    for (before, part) in parts.iter().filter(|(_, part)| !part.is_empty()) {
-        said.push_str(before);
-        said.push_str(part);
+    if operation.judged.interval.is_some() {
+        let (interval, p) = (operation.judged.interval_text(), operation.judged.p_text());
+        change += &format!(" ({interval}), p {p}");
     }
-    said
+    said.extend([change, operation.judged.note_text()]);
+    said.extend(report.comparison.limit_text(operation));
+    said.retain(|part| !part.is_empty());
+    said.join("; ")
 }
 
 /// Prints the page for a terminal.

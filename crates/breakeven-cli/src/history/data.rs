@@ -1,126 +1,104 @@
-//! Writes a history as JSON (series and changes) and CSV (values).
+//! Series and their changes, as JSON, and values as CSV.
 
+use std::collections::HashMap;
 use std::io::Write;
 
 use anyhow::Result;
-use breakeven_history::{Change, ChangeState, Direction, Failed, Loaded, Point, Series};
+use breakeven_history::{Change, ChangeState, Failed, Loaded, Point, Series};
 use breakeven_judge::page::clean;
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::found::{Between, Found};
-
-/// Series and changes as JSON.
-#[derive(Serialize)]
-pub(super) struct Json<'l> {
-    series: Vec<JsonSeries<'l>>,
-    pub(super) changes: Vec<JsonItem<'l>>,
+/// Series and their changes.
+pub(super) struct Found<'l> {
+    pub(super) loaded: &'l Loaded,
+    pub(super) changes: Vec<Change>,
+    /// Failures in the newest entries, if they were looked up.
+    pub(super) failed: Vec<Failed>,
+    /// What is behind changes, by the entries before and after them, if it was looked up.
+    pub(super) between: HashMap<[usize; 2], Between>,
 }
 
-#[derive(Serialize)]
-struct JsonSeries<'l> {
-    #[serde(flatten)]
-    series: &'l Series,
-    points: Vec<JsonPoint<'l>>,
+/// The commits and differences between two values.
+#[derive(Debug, Serialize)]
+pub(super) struct Between {
+    /// Commits with their subjects, newest first.
+    pub(super) commits: Vec<String>,
+    /// Number of further commits.
+    pub(super) more: usize,
+    /// Differences of the machine or the build.
+    pub(super) environment: Vec<String>,
 }
 
-#[derive(Serialize)]
-struct JsonPoint<'l> {
-    entry: i64,
-    time: &'l str,
-    commit: Option<&'l str>,
-    branch: Option<&'l str>,
-    #[serde(flatten)]
-    point: &'l Point,
-}
+impl<'l> Found<'l> {
+    pub(super) fn series(&self, change: &Change) -> &'l Series {
+        &self.loaded.series[change.series]
+    }
 
-#[derive(Serialize)]
-pub(super) struct JsonChange<'l> {
-    #[serde(flatten)]
-    series: &'l Series,
-    before: JsonPoint<'l>,
-    after: JsonPoint<'l>,
-    direction: Direction,
-    state: ChangeState,
-    alert: bool,
-    levels_ns: [f64; 2],
-    ratio: f64,
-    interval: Option<[f64; 2]>,
-    recovered_at: Option<JsonPoint<'l>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    between: Option<&'l Between>,
-}
+    pub(super) fn of(&self, series: usize) -> impl DoubleEndedIterator<Item = &Change> {
+        let changes = self.changes.iter();
+        changes.filter(move |change| change.series == series)
+    }
 
-/// The output of `changes`.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(super) enum JsonItem<'l> {
-    Failed {
-        state: &'static str,
-        alert: bool,
-        #[serde(flatten)]
-        failed: &'l Failed,
-    },
-    Change(Box<JsonChange<'l>>),
-}
+    pub(super) fn between(&self, change: &Change) -> Option<&Between> {
+        self.between.get(&[change.before.entry, change.after.entry])
+    }
 
-fn json_point<'l>(loaded: &'l Loaded, point: &'l Point) -> JsonPoint<'l> {
-    let entry = loaded.entry(point);
-    JsonPoint {
-        entry: entry.id,
-        time: &entry.time,
-        commit: entry.commit.as_deref(),
-        branch: entry.branch.as_deref(),
-        point,
+    /// Series and changes as JSON.
+    pub(super) fn json(&self) -> Value {
+        let series = self.loaded.series.iter().map(|series| {
+            let points = series.points.iter().map(|point| self.json_point(point));
+            with(series, json!({ "points": points.collect::<Vec<Value>>() }))
+        });
+        json!({ "series": series.collect::<Vec<Value>>(), "changes": self.json_changes() })
+    }
+
+    /// Failures and changes as JSON.
+    pub(super) fn json_changes(&self) -> Vec<Value> {
+        let failed = self.failed.iter();
+        let failed = failed.map(|failed| with(failed, json!({ "state": "failed", "alert": true })));
+        let changes = self.changes.iter().map(|change| {
+            let series = self.series(change);
+            let back = match change.state {
+                ChangeState::Recovered(back) => series.points.get(back),
+                _ => None,
+            };
+            let found = json!({
+                "before": self.json_point(&change.before),
+                "after": self.json_point(&change.after),
+                "direction": change.direction,
+                "state": change.state,
+                "alert": change.is_alert(),
+                "levels_ns": change.levels_ns,
+                "ratio": change.ratio,
+                "interval": change.interval,
+                "recovered_at": back.map(|point| self.json_point(point)),
+                "between": self.between(change),
+            });
+            with(series, found)
+        });
+        failed.chain(changes).collect()
+    }
+
+    fn json_point(&self, point: &Point) -> Value {
+        let entry = self.loaded.entry(point);
+        let (time, commit, branch) = (&entry.time, &entry.commit, &entry.branch);
+        let at = json!({ "entry": entry.id, "time": time, "commit": commit, "branch": branch });
+        with(point, at)
     }
 }
 
-fn json_series<'l>(loaded: &'l Loaded, series: &'l Series) -> JsonSeries<'l> {
-    let points = series.points.iter();
-    JsonSeries {
-        series,
-        points: points.map(|point| json_point(loaded, point)).collect(),
+/// An object with further fields.
+fn with(object: &impl Serialize, more: Value) -> Value {
+    let mut all = json!(object);
+    if let (Value::Object(all), Value::Object(more)) = (&mut all, more) {
+        all.extend(more);
     }
-}
-
-pub(super) fn json<'l>(found: &'l Found<'l>) -> Json<'l> {
-    let loaded = found.loaded;
-    let change = |(index, change): (usize, &'l Change)| {
-        let series = found.series(change);
-        let back = match change.state {
-            ChangeState::Recovered(back) => series.points.get(back),
-            _ => None,
-        };
-        JsonItem::Change(Box::new(JsonChange {
-            series,
-            before: json_point(loaded, &change.before),
-            after: json_point(loaded, &change.after),
-            direction: change.direction,
-            state: change.state,
-            alert: change.is_alert(),
-            levels_ns: change.levels_ns,
-            ratio: change.ratio,
-            interval: change.interval,
-            recovered_at: back.map(|point| json_point(loaded, point)),
-            between: found.between.get(index),
-        }))
-    };
-    let failed = found.failed.iter().map(|failed| JsonItem::Failed {
-        state: "failed",
-        alert: true,
-        failed,
-    });
-    Json {
-        series: (loaded.series.iter())
-            .map(|series| json_series(loaded, series))
-            .collect(),
-        changes: failed
-            .chain(found.changes.iter().enumerate().map(change))
-            .collect(),
-    }
+    all
 }
 
 /// All values, one per line.
-pub(crate) fn values_csv(loaded: &Loaded, out: &mut dyn Write) -> Result<()> {
+pub(super) fn values_csv(loaded: &Loaded, out: &mut dyn Write) -> Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record([
         "operation",

@@ -1,6 +1,6 @@
 //! `breakeven history`: measurements over time.
 
-use std::collections::HashMap;
+use std::collections::hash_map::{self, HashMap};
 use std::io::Write;
 use std::path::Path;
 
@@ -15,13 +15,12 @@ use crate::history::args::{
     AddArgs, AnnotateArgs, BranchArgs, ChangesArgs, EntryArgs, ExportSeriesArgs, HistoryArgs,
     HistoryCommand, ListArgs, SensitivityArgs, ShowSeriesArgs,
 };
-use crate::history::found::{Between, Found};
-use crate::history::page as print;
+use crate::history::data::{Between, Found, values_csv};
 use crate::input::{Input, distinct};
+use crate::print::page_or_document;
 
 pub(crate) mod args;
 mod data;
-mod found;
 pub(crate) mod git;
 pub(crate) mod page;
 
@@ -46,7 +45,7 @@ pub(crate) fn run(args: &HistoryArgs, out: &mut dyn Write, err: &mut dyn Write) 
 /// Prints what was done to each entry.
 fn each(out: &mut dyn Write, done_to: &str, entries: &[Entry]) -> Result<Outcome> {
     for entry in entries {
-        writeln!(out, "{done_to} {}", clean(&print::named(entry)))?;
+        writeln!(out, "{done_to} {}", clean(&page::named(entry)))?;
     }
     Ok(Outcome::Passed)
 }
@@ -182,27 +181,31 @@ fn only(loaded: &mut Loaded, operation: Option<&str>) -> Result<()> {
 fn list(path: &Path, args: &ListArgs, out: &mut dyn Write) -> Result<Outcome> {
     let history = History::open(path)?;
     let entries = history.entries(&args.branch.as_deref().map_or(Branches::All, branch))?;
-    print::entries(&entries, args.format, out)?;
+    page_or_document(args.format, || page::entries(&entries), || &entries, out)?;
     Ok(Outcome::Passed)
 }
 
-fn sensitivity(args: &SensitivityArgs) -> Sensitivity {
-    Sensitivity {
-        threshold: args.threshold,
-        factor: args.factor,
-    }
+/// The selected series and their changes.
+fn changes_of(loaded: &Loaded, args: &SensitivityArgs) -> Vec<Change> {
+    let (threshold, factor) = (args.threshold, args.factor);
+    breakeven_history::changes(loaded, &Sensitivity { threshold, factor })
 }
 
 fn show(path: &Path, args: &ShowSeriesArgs, out: &mut dyn Write) -> Result<Outcome> {
     let history = History::open(path)?;
     let mut loaded = load(&history, &args.branch)?;
     only(&mut loaded, args.operation.as_deref())?;
-    let changes = breakeven_history::changes(&loaded, &sensitivity(&args.sensitivity));
-    let found = Found::new(&loaded, changes);
-    match args.operation {
-        Some(_) => print::series(&found, args.format, out),
-        None => print::overview(&found, args.format, out),
-    }?;
+    let found = Found {
+        loaded: &loaded,
+        changes: changes_of(&loaded, &args.sensitivity),
+        failed: Vec::new(),
+        between: HashMap::new(),
+    };
+    let page = || match args.operation {
+        Some(_) => page::series(&found),
+        None => page::overview(&found),
+    };
+    page_or_document(args.format, page, || found.json(), out)?;
     Ok(Outcome::Passed)
 }
 
@@ -210,26 +213,28 @@ fn changes(path: &Path, args: &ChangesArgs, out: &mut dyn Write) -> Result<Outco
     let history = History::open(path)?;
     let mut loaded = load(&history, &args.branch)?;
     only(&mut loaded, args.operation.as_deref())?;
-    let mut changes = breakeven_history::changes(&loaded, &sensitivity(&args.sensitivity));
+    let mut changes = changes_of(&loaded, &args.sensitivity);
     let mut failed = history.failed(&loaded.entries)?;
     let asked = |name: &String| args.operation.as_ref().is_none_or(|asked| asked == name);
     failed.retain(|failed| asked(&failed.key.name));
     let passed = failed.is_empty() && !changes.iter().any(Change::is_alert);
     changes.retain(|change| change.is_alert() || !args.open);
-    let mut found = Found::new(&loaded, changes);
-    found.failed = failed;
     // Changes of several operations may have the same two entries.
-    let mut known: HashMap<(usize, usize), Between> = HashMap::new();
-    for change in &found.changes {
-        let ends = (change.before.entry, change.after.entry);
-        let between = match known.get(&ends) {
-            Some(known) => known.clone(),
-            None => between(&history, &loaded, change)?,
-        };
-        known.insert(ends, between.clone());
-        found.between.push(between);
+    let mut between = HashMap::new();
+    for change in &changes {
+        let ends = [change.before.entry, change.after.entry];
+        if let hash_map::Entry::Vacant(unknown) = between.entry(ends) {
+            unknown.insert(behind(&history, &loaded, change)?);
+        }
     }
-    print::changes(&found, args.format, out)?;
+    let found = Found {
+        loaded: &loaded,
+        changes,
+        failed,
+        between,
+    };
+    let (page, json) = (|| page::changes(&found), || found.json_changes());
+    page_or_document(args.format, page, json, out)?;
     Ok(match passed || !args.gate {
         true => Outcome::Passed,
         false => Outcome::Failed,
@@ -238,14 +243,13 @@ fn changes(path: &Path, args: &ChangesArgs, out: &mut dyn Write) -> Result<Outco
 
 /// The commits and differences between the last value of the old level and the first of the new
 /// one.
-fn between(history: &History, loaded: &Loaded, change: &Change) -> Result<Between> {
+fn behind(history: &History, loaded: &Loaded, change: &Change) -> Result<Between> {
     let (old, new) = (loaded.entry(&change.before), loaded.entry(&change.after));
     let commits = match (&old.commit, &new.commit) {
         (Some(old), Some(new)) => git::between(old, new),
         _ => None,
     };
-    let environments = [old, new].map(|entry| history.profile(entry.id));
-    let [old, new] = environments;
+    let [old, new] = [old, new].map(|entry| history.profile(entry.id));
     let differences = old?.environment.differences(&new?.environment);
     let (commits, more) = commits.unwrap_or_default();
     Ok(Between {
@@ -279,8 +283,8 @@ fn export(path: &Path, args: &ExportSeriesArgs, out: &mut dyn Write) -> Result<O
     }
     let loaded = load(&history, &args.branch)?;
     match &args.output {
-        Some(output) => file::replace(output, |file| print::values_csv(&loaded, file))?,
-        None => print::values_csv(&loaded, out)?,
+        Some(output) => file::replace(output, |file| values_csv(&loaded, file))?,
+        None => values_csv(&loaded, out)?,
     }
     Ok(Outcome::Passed)
 }

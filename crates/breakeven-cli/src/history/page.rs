@@ -1,19 +1,12 @@
 //! Prints a history as a page.
 
-use std::io::Write;
-
-use anyhow::Result;
 use breakeven_history::{Change, ChangeState, Entry, Failed, Point, Series};
 use breakeven_judge::page::figures::revision;
 use breakeven_judge::page::{Block, Column, Item, Page, Row, Table, Text, Tone};
 use breakeven_profile::unit;
 
-use crate::history::data::json;
-use crate::history::found::Found;
-use crate::print::page_or_document;
-use crate::values::PageFormat;
+use crate::history::data::Found;
 
-pub(crate) use crate::history::data::values_csv;
 /// Columns of a series' bar chart.
 const PICTURE: usize = 72;
 
@@ -35,18 +28,14 @@ fn minute(time: &str) -> String {
 }
 
 /// An entry in a line: number, commit, time, operations.
-pub(crate) fn named(entry: &Entry) -> String {
+pub(super) fn named(entry: &Entry) -> String {
     let commit = entry.commit.as_deref().unwrap_or("no commit");
     let (id, time, count) = (entry.id, minute(&entry.time), entry.operations);
     format!("entry {id}: {commit}, {time}, {count} operation(s)")
 }
 
 /// The entries.
-pub(crate) fn entries(entries: &[Entry], format: PageFormat, out: &mut dyn Write) -> Result<()> {
-    page_or_document(format, || entries_page(entries), || entries, out)
-}
-
-fn entries_page(entries: &[Entry]) -> Page {
+pub(super) fn entries(entries: &[Entry]) -> Page {
     let mut page = Page::default();
     let row = |entry: &Entry| {
         let cells = [
@@ -85,27 +74,16 @@ fn entries_page(entries: &[Entry]) -> Page {
 }
 
 /// All series, one per row.
-pub(crate) fn overview(found: &Found<'_>, format: PageFormat, out: &mut dyn Write) -> Result<()> {
-    page_or_document(format, || overview_page(found), || json(found), out)
-}
-
-fn overview_page(found: &Found<'_>) -> Page {
+pub(super) fn overview(found: &Found<'_>) -> Page {
     let row = |(number, series): (usize, &Series)| {
         let newest = series.points.last().map_or(0.0, |point| point.value_ns);
         let oldest = series.points.first().map_or(0.0, |point| point.value_ns);
         let alert = found.of(number).rev().find(|change| change.is_alert());
         let last = found.of(number).next_back();
-        let since = match alert.or(last) {
-            Some(change) => Text::new(
-                format!(
-                    "{} at {}",
-                    sized(change),
-                    name(found.loaded.entry(&change.after))
-                ),
-                tone(change),
-            ),
-            None => Text::from(""),
-        };
+        let since = alert.or(last).map_or_else(Text::default, |change| {
+            let at = name(found.loaded.entry(&change.after));
+            Text::new(format!("{} at {at}", sized(change)), tone(change))
+        });
         Row {
             group: Text::from(series.machine.clone()),
             ..Row::new([
@@ -135,11 +113,7 @@ fn overview_page(found: &Found<'_>) -> Page {
 }
 
 /// Series with their values.
-pub(crate) fn series(found: &Found<'_>, format: PageFormat, out: &mut dyn Write) -> Result<()> {
-    page_or_document(format, || series_page(found), || json(found), out)
-}
-
-fn series_page(found: &Found<'_>) -> Page {
+pub(super) fn series(found: &Found<'_>) -> Page {
     let mut page = Page::default();
     for (number, series) in found.loaded.series.iter().enumerate() {
         page.heading(format!("{}, {}", series.key, series.machine));
@@ -220,11 +194,7 @@ fn picture(points: &[Point]) -> Vec<String> {
 }
 
 /// The changes, alerts first.
-pub(crate) fn changes(found: &Found<'_>, format: PageFormat, out: &mut dyn Write) -> Result<()> {
-    page_or_document(format, || changes_page(found), || json(found).changes, out)
-}
-
-fn changes_page(found: &Found<'_>) -> Page {
+pub(super) fn changes(found: &Found<'_>) -> Page {
     let alerts = found
         .changes
         .iter()
@@ -248,62 +218,46 @@ fn changes_page(found: &Found<'_>) -> Page {
         (all, 0) => Text::new(format!("{all} change(s), no alert"), Tone::Good),
         (all, alerts) => Text::new(format!("{all} change(s), {alerts} alert(s)"), Tone::Bad),
     });
-    let mut order: Vec<usize> = (0..found.changes.len()).collect();
-    order.sort_by_key(|index| {
-        let change = &found.changes[*index];
-        (!change.is_alert(), std::cmp::Reverse(change.after.entry))
-    });
-    page.items(order.iter().map(|index| item(found, *index)).collect());
+    let mut order: Vec<&Change> = found.changes.iter().collect();
+    order.sort_by_key(|change| (!change.is_alert(), std::cmp::Reverse(change.after.entry)));
+    page.items(order.iter().map(|change| item(found, change)).collect());
     page
 }
 
-fn item(found: &Found<'_>, index: usize) -> Item {
-    let change = &found.changes[index];
+fn item(found: &Found<'_>, change: &Change) -> Item {
     let series = found.series(change);
     let [before, after] = [&change.before, &change.after].map(|point| found.loaded.entry(point));
-    let mut facts = vec![
-        (
-            "between".to_owned(),
-            format!("{} and {}", name(before), name(after)),
-        ),
-        (
-            "level".to_owned(),
-            format!(
-                "{} → {}",
-                unit::time(change.levels_ns[0]),
-                unit::time(change.levels_ns[1])
-            ),
-        ),
-        ("machine".to_owned(), series.machine.clone()),
-    ];
-    if let ChangeState::Recovered(back) = change.state {
-        let back = series
-            .points
-            .get(back)
-            .map(|point| name(found.loaded.entry(point)));
-        facts.extend(back.map(|back| ("recovered".to_owned(), format!("at {back}"))));
+    let mut facts: Vec<(String, Text)> = Vec::new();
+    let mut fact = |label: &str, text: String| facts.push((label.to_owned(), text.into()));
+    fact("between", format!("{} and {}", name(before), name(after)));
+    let [old, new] = change.levels_ns.map(unit::time);
+    fact("level", format!("{old} → {new}"));
+    fact("machine", series.machine.clone());
+    if let ChangeState::Recovered(back) = change.state
+        && let Some(back) = series.points.get(back)
+    {
+        let at = name(found.loaded.entry(back));
+        fact("recovered", format!("at {at}"));
     }
-    let notes = after.notes.iter();
-    facts.extend(notes.map(|note| ("note".to_owned(), note.clone())));
-    if let Some(between) = found.between.get(index) {
-        let environment = between.environment.iter();
-        facts.extend(environment.map(|what| ("changed too".to_owned(), what.clone())));
-        let commits = between.commits.iter();
-        facts.extend(commits.map(|commit| ("commit".to_owned(), commit.clone())));
+    for note in &after.notes {
+        fact("note", note.clone());
+    }
+    if let Some(between) = found.between(change) {
+        for what in &between.environment {
+            fact("changed too", what.clone());
+        }
+        for commit in &between.commits {
+            fact("commit", commit.clone());
+        }
         if between.more > 0 {
-            facts.push(("".to_owned(), format!("and {} more", between.more)));
+            fact("", format!("and {} more", between.more));
         }
     }
-    Item {
-        head: vec![
-            Text::new(series.key.to_string(), Tone::Strong),
-            Text::new(sentence(change), tone(change)),
-        ],
-        facts: facts
-            .into_iter()
-            .map(|(label, text)| (label, text.into()))
-            .collect(),
-    }
+    let head = vec![
+        Text::new(series.key.to_string(), Tone::Strong),
+        Text::new(sentence(change), tone(change)),
+    ];
+    Item { head, facts }
 }
 
 fn tone(change: &Change) -> Tone {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use breakeven_history::{Change, History, Loaded, Sensitivity, Series, changes};
 use breakeven_judge::advise::ProfilerOptimizer;
 use breakeven_judge::compare::Options;
@@ -16,7 +16,7 @@ use clap::Args;
 
 use crate::compare::page::flag;
 use crate::history::page::state;
-use crate::input::{Input, distinct};
+use crate::input::{Input, distinct, not_among};
 use crate::show::{Report, report_unmatched};
 
 #[derive(Debug, Args)]
@@ -54,14 +54,7 @@ pub(crate) fn run(args: &ReportArgs, err: &mut dyn Write) -> Result<Outcome> {
     file::check_writable(&args.output)?;
     let mut inputs = distinct(&args.files)?;
     inputs.extend(distinct(&args.baseline)?);
-    if args
-        .output
-        .canonicalize()
-        .is_ok_and(|path| inputs.contains(&path))
-    {
-        let path = args.output.display();
-        bail!("{path}: is one of the profiles; name another file to write");
-    }
+    not_among(&args.output, &inputs)?;
     let mut input = Input::new(&args.input, err);
     let (current, baseline) = (
         input.read_all(&args.files)?,

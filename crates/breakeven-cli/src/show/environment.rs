@@ -1,34 +1,26 @@
 //! The head of a profile's page: the machine, its GPUs, its measured peaks.
 
-use breakeven_judge::page::{Column, Page, Row, Table, Text, Tone};
+use breakeven_judge::page::{Page, Row, Text, Tone};
 use breakeven_profile::profile::{Clock, Cpu, Gpu, Peak};
 use breakeven_profile::unit;
 
-use super::Report;
+use super::{Report, figures};
 
 pub(super) fn add(report: &Report, page: &mut Page) {
     let profile = &report.profile;
     let environment = &profile.environment;
-    let named =
-        |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("{name} {value}"));
-    let about = [
-        profile.generator.clone(),
-        named("revision", &environment.revision),
-        (environment.build_profile.as_ref()).map(|build| format!("{build} build")),
-        profile.created.clone(),
-        named("host", &environment.host),
-    ];
-    let about: Vec<String> = about.into_iter().flatten().collect();
+    let mut about: Vec<String> = profile.generator.iter().cloned().collect();
+    let (revision, build) = (&environment.revision, &environment.build_profile);
+    about.extend(revision.as_ref().map(|name| format!("revision {name}")));
+    about.extend(build.as_ref().map(|name| format!("{name} build")));
+    about.extend(profile.created.clone());
+    about.extend((environment.host.as_ref()).map(|name| format!("host {name}")));
     if !about.is_empty() {
         page.aside(about.join(" · "));
     }
     let mut facts: Vec<(&str, Text)> = Vec::new();
-    facts.extend(
-        environment
-            .cpu
-            .iter()
-            .map(|cpu| ("cpu", cpu_text(cpu).into())),
-    );
+    let cpu = environment.cpu.as_ref();
+    facts.extend(cpu.map(|cpu| ("cpu", cpu_text(cpu).into())));
     facts.extend(environment.gpus.iter().map(|gpu| {
         let text = format!("{} · {}", report.label(&gpu.id), gpu_text(gpu));
         ("gpu", text.into())
@@ -51,23 +43,11 @@ pub(super) fn add(report: &Report, page: &mut Page) {
     if environment.gpus.is_empty() && !report.absent.is_empty() {
         page.aside("no GPU to measure; `breakeven devices` says what to install");
     }
-    let peaks = profile.evidence.peaks.iter();
-    page.table(Table {
-        columns: [Column::words("measured peaks", Column::KEPT)]
-            .into_iter()
-            .chain(PEAK_HEADS.map(|head| Column::figures(head, 1)))
-            .collect(),
-        rows: peaks
-            .map(|peak| {
-                Row::new(
-                    [report.label(&peak.device)]
-                        .into_iter()
-                        .chain(peak_cells(peak)),
-                )
-            })
-            .collect(),
-        ..Table::default()
+    let rows = profile.evidence.peaks.iter().map(|peak| {
+        let name = [report.label(&peak.device)].into_iter();
+        Row::new(name.chain(peak_cells(peak)))
     });
+    page.table(figures("", "measured peaks", PEAK_HEADS, rows));
 }
 
 fn cpu_text(cpu: &Cpu) -> String {
@@ -77,24 +57,10 @@ fn cpu_text(cpu: &Cpu) -> String {
             .physical_cores
             .map_or_else(String::new, |p| format!(" on {p} cores"));
         parts.push(format!("{logical} threads{physical}"));
-        if let Some(usable) = cpu.usable_cores.filter(|usable| *usable < logical as f64) {
-            parts.push(format!("{usable} usable"));
-        }
+        let usable = cpu.usable_cores.filter(|usable| *usable < logical as f64);
+        parts.extend(usable.map(|usable| format!("{usable} usable")));
     }
-    if let Some(memory) = cpu.memory_bytes {
-        parts.push(unit::bytes(memory));
-        if let Some(usable) = cpu.usable_memory_bytes.filter(|usable| *usable < memory) {
-            parts.push(format!("{} usable", unit::bytes(usable)));
-        }
-    }
-    let wide = ["avx512f", "avx2", "fma", "neon", "sve"];
-    let simd: Vec<&str> = wide
-        .into_iter()
-        .filter(|f| cpu.simd.iter().any(|s| s == f))
-        .collect();
-    if !simd.is_empty() {
-        parts.push(simd.join(" "));
-    }
+    parts.extend(cpu.memory_bytes.map(unit::bytes));
     parts.join(" · ")
 }
 

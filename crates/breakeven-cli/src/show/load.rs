@@ -4,28 +4,24 @@
 use breakeven_judge::page::figures::{of, plural, share};
 use breakeven_judge::page::{Column, Page, Row, Table};
 use breakeven_judge::{LoadFigures, load_figures};
-use breakeven_profile::profile::{Level, LoadRecord};
+use breakeven_profile::profile::Level;
 use breakeven_profile::unit;
 
 use super::Report;
 
 /// Heads of the figures with their priority in narrow terminals.
-const COLUMNS: [(&str, u8); 10] = [
+const COLUMNS: [(&str, u8); 7] = [
     ("use", 100),
-    ("max", 60),
     ("others", 95),
     ("memory", 30),
     ("°C", 90),
-    ("max °C", 50),
     ("W", 80),
-    ("max W", 40),
     ("GHz", 85),
     ("limited", 92),
 ];
 
 pub(super) fn add(report: &Report, page: &mut Page) {
-    let records = &report.profile.load;
-    let all = load_figures(records);
+    let all = load_figures(&report.profile.load);
     if all.is_empty() {
         return;
     }
@@ -47,7 +43,13 @@ pub(super) fn add(report: &Report, page: &mut Page) {
         let reasons = reasons.join(", ");
         page.say(format!("{device}: clocks were throttled by: {reasons}"));
     }
-    page.aside(how(records, &all));
+    let readings = all.iter().map(|figures| figures.readings).max();
+    let recorded = all.iter().map(|figures| figures.recorded_ns).max();
+    page.aside(format!(
+        "{} over {}",
+        plural(readings.unwrap_or(0), "reading"),
+        unit::time(recorded.unwrap_or(0) as f64)
+    ));
     page.aside(
         "others: the fraction of the cores that other programs used; GHz: the mean clock while \
          the device was in use, else of all readings; limited: the fraction of the readings in \
@@ -63,19 +65,16 @@ fn row(report: &Report, figures: &LoadFigures) -> Row {
     };
     let mean =
         |level: Option<Level>, text: fn(f64) -> String| of(level.map(|level| level.mean), text);
-    let greatest =
-        |level: Option<Level>, text: fn(f64) -> String| of(level.map(|level| level.greatest), text);
     let clock = figures.clock_hz.map(|level| level.mean);
     Row::new([
         device.into(),
         mean(figures.used, share),
-        greatest(figures.used, share),
         mean(figures.other_used, share),
         mean(figures.memory_bytes, bytes),
-        mean(figures.temperature_celsius, whole),
-        greatest(figures.temperature_celsius, whole),
+        mean(figures.temperature_celsius, |celsius| {
+            format!("{celsius:.0}")
+        }),
         mean(figures.power_watts, watts),
-        greatest(figures.power_watts, watts),
         of(figures.busy_clock_hz.or(clock), |hz| {
             format!("{:.2}", hz / 1e9)
         }),
@@ -83,55 +82,14 @@ fn row(report: &Report, figures: &LoadFigures) -> Row {
     ])
 }
 
-/// How it was recorded, in a sentence.
-fn how(records: &[LoadRecord], all: &[LoadFigures]) -> String {
-    let readings = all
-        .iter()
-        .map(|figures| figures.readings)
-        .max()
-        .unwrap_or(0);
-    let recorded = all
-        .iter()
-        .map(|figures| figures.recorded_ns)
-        .max()
-        .unwrap_or(0);
-    let every = records
-        .iter()
-        .map(|record| record.interval_ns)
-        .max()
-        .unwrap_or(0);
-    let mut text = format!(
-        "{} over {}, one every {}",
-        plural(readings, "reading"),
-        unit::time(recorded as f64),
-        unit::time(every as f64)
-    );
-    if records.len() > 1 {
-        text += &format!(", in {} recordings", records.len());
-    }
-    let merged = records
-        .iter()
-        .map(|record| record.merged)
-        .max()
-        .unwrap_or(1);
-    if merged > 1 {
-        text += &format!("; up to {merged} neighbouring readings are merged into one sample");
-    }
-    text
-}
-
 #[expect(clippy::cast_sign_loss, reason = "memory in use is not negative")]
 fn bytes(bytes: f64) -> String {
     unit::bytes(bytes.round() as u64).replace(' ', "")
 }
 
-fn whole(value: f64) -> String {
-    format!("{value:.0}")
-}
-
 fn watts(watts: f64) -> String {
     match watts {
         watts if watts.abs() < 9.95 => format!("{watts:.1}"),
-        watts => whole(watts),
+        watts => format!("{watts:.0}"),
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use breakeven_judge::budget::Idle;
 use breakeven_judge::overview::{COLUMNS, Column};
-use breakeven_judge::page::{Page, clean};
+use breakeven_judge::page::{self, Page, Row, Table, Text, Tone, clean};
 use breakeven_judge::{Finding, Limits, Outcome, Overview, Standing, Thresholds, Winner, overview};
 use breakeven_profile::profile::{Operation, OperationKey, Profile};
 use breakeven_profile::{file, unit};
@@ -162,6 +162,31 @@ impl Report {
     /// The id of a device; a software GPU is marked.
     fn label(&self, device: &str) -> String {
         self.profile.device_label(device)
+    }
+}
+
+/// A table with a column of names and columns of figures.
+fn figures<'h>(
+    groups: &str,
+    names: &str,
+    heads: impl IntoIterator<Item = &'h str>,
+    rows: impl IntoIterator<Item = Row>,
+) -> Table {
+    let mut columns = vec![page::Column::words(names, page::Column::KEPT)];
+    let heads = heads.into_iter();
+    columns.extend(heads.map(|head| page::Column::figures(head, 1)));
+    Table {
+        groups: groups.to_owned(),
+        columns,
+        rows: rows.into_iter().collect(),
+    }
+}
+
+/// A row of a group.
+fn grouped(group: &str, cells: impl IntoIterator<Item = String>) -> Row {
+    Row {
+        group: Text::new(group, Tone::Strong),
+        ..Row::new(cells)
     }
 }
 

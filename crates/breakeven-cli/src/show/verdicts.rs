@@ -1,13 +1,12 @@
 //! The page below the main table: winners, bottlenecks, targets, budgets.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use breakeven_judge::bottleneck::{NextStep, Targets};
 use breakeven_judge::page::figures::times;
 use breakeven_judge::page::{Column, Item, Page, Row, Table, Text, Tone};
 use breakeven_judge::{Finding, FindingKind, Standing, Winner};
 use breakeven_profile::unit;
-use serde_json::Value;
 
 use super::Report;
 
@@ -20,8 +19,6 @@ pub(super) fn add(report: &Report, page: &mut Page) {
     add_findings(report, page);
     add_targets(report, page);
     add_budgets(report, page);
-    add_tuned(report, page);
-    add_rounded(report, page);
     for note in &report.notes {
         page.say(Text::new(note, Tone::Bad));
     }
@@ -66,51 +63,6 @@ fn add_winners(report: &Report, page: &mut Page) {
         page.aside(
             "with 95 % intervals within one run; --runs 5 also measures how much runs differ",
         );
-    }
-}
-
-/// The tuned launch configurations, the kernels of a device together.
-fn add_tuned(report: &Report, page: &mut Page) {
-    let mut devices: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for operation in &report.profile.operations {
-        let attribute = |name| operation.attributes.get(name);
-        let is_tuned = attribute("tuned").and_then(Value::as_bool) == Some(true);
-        let used = attribute("configuration").and_then(Value::as_str);
-        if let (true, Some(used)) = (is_tuned, used) {
-            let kernels = devices.entry(&operation.device).or_default();
-            kernels.push(format!("{} ({used})", operation.name));
-        }
-    }
-    for (device, kernels) in devices {
-        let label = report.label(device);
-        page.aside(format!("{label}: tuned: {}", kernels.join(", ")));
-    }
-}
-
-/// What rounding the inputs costs in accuracy, and gains in time.
-fn add_rounded(report: &Report, page: &mut Page) {
-    let rows = &report.overview.rows;
-    for operation in &report.profile.operations {
-        let error = operation.attributes.get("largest_error");
-        let Some(error) = error.and_then(Value::as_f64) else {
-            continue;
-        };
-        let median = |name: &str| {
-            let mut rows = rows.iter().filter(|row| row.key.device == operation.device);
-            let row = rows.find(|row| row.key.name == name && row.key.size == operation.size)?;
-            Some(row.summary?.median)
-        };
-        let exact = median("matrix_multiply").zip(median(&operation.name));
-        let gained = exact.map_or_else(String::new, |(exact, rounded)| {
-            format!(
-                "; the product in f32 takes {} × the time",
-                times(exact / rounded)
-            )
-        });
-        page.aside(format!(
-            "{}: inputs in half precision: an error of up to {error:.1e} of the largest value{gained}",
-            report.who(&operation.key())
-        ));
     }
 }
 
@@ -218,22 +170,13 @@ fn add_targets(report: &Report, page: &mut Page) {
     page.say(Text::new(format!("met by {met} of {}", judged.len()), tone));
     missed.sort_by(|(a, _), (b, _)| b.share_of_total.total_cmp(&a.share_of_total));
     let more = missed.len().saturating_sub(MOST_PRINTED);
-    let rows = missed.into_iter().take(MOST_PRINTED).map(|(row, targets)| {
-        Row::new([
-            report.who(&row.key).into(),
-            Text::new(missed_text(*targets), Tone::Warning),
-            unit::percent(row.share_of_total).into(),
-        ])
+    let items = missed.into_iter().take(MOST_PRINTED).map(|(row, targets)| {
+        let (who, missed) = (report.who(&row.key), missed_text(*targets));
+        let share = unit::percent(row.share_of_total);
+        let text = format!("{who}: missed in {missed} ({share} of the time)");
+        Item::from(Text::new(text, Tone::Warning))
     });
-    page.table(Table {
-        columns: vec![
-            Column::words("missed by", Column::KEPT),
-            Column::words("in", Column::KEPT),
-            Column::figures("of the time", 1),
-        ],
-        rows: rows.collect(),
-        ..Table::default()
-    });
+    page.items(items.collect());
     if more > 0 {
         page.aside(format!(
             "and {more} more operations that miss a target; --format json lists all"

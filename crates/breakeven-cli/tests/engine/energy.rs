@@ -202,7 +202,7 @@ fn the_suite_measures_joules_where_counters_count() {
     assert!(
         ended
             .said()
-            .contains("idle power included: cpu by rapl (packages), "),
+            .contains("idle power included: cpu by rapl (packages)"),
         "{ended:#?}"
     );
     let profile = breakeven_profile::file::read(&file).unwrap();

@@ -12,7 +12,7 @@
 //! `allocs/op` the counter `allocations`, and those of `b.ReportMetric` are counters of
 //! their own. A name has the package before it, and behind it the configuration lines
 //! (`note: after`) that stand above it. The number of processors at its end is an
-//! attribute too (`gomaxprocs`), by which a comparison matches names of two machines.
+//! attribute too (`gomaxprocs`).
 //!
 //! A result that log lines of the benchmark cut in two is read. What ends a package
 //! (`panic:`, `FAIL`) is a failure of the benchmark that was running, or else of an

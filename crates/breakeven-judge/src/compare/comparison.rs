@@ -144,13 +144,13 @@ impl ProfilerComparison {
         };
         for operation in &self.operations {
             summary.suspected_count += usize::from(operation.is_suspected);
-            let beside = operation.changed_beside().next().is_some();
-            summary.changed_beside_count += usize::from(beside);
-            let mean = operation.changed_beside().any(|change| {
+            let mut beside = operation.changed_beside().peekable();
+            summary.changed_beside_count += usize::from(beside.peek().is_some());
+            let is_unchanged = operation.change_type == ChangeType::NoChange;
+            let is_worse = beside.any(|change| {
                 change.metric == Metric::MEAN && change.change_type == ChangeType::Regression
             });
-            let is_unchanged = operation.change_type == ChangeType::NoChange;
-            summary.worse_mean_count += usize::from(mean && is_unchanged);
+            summary.worse_mean_count += usize::from(is_unchanged && is_worse);
             *match operation.change_type {
                 _ if operation.is_left_out() => &mut summary.left_out_count,
                 ChangeType::Regression => &mut summary.regressions_count,

@@ -40,7 +40,7 @@ pub use options::{CompareError, FEWEST_RUNS, Options, Side, Threshold};
 pub(crate) use page::runs_text;
 use sides::pairs;
 pub use verdict::{PlannedRuns, planned_runs};
-pub use warnings::{Doubt, Load, Measuring, Other, Warning};
+pub use warnings::{Warning, WarningKind};
 
 pub use crate::metric::{Known, METRICS, Metric};
 
@@ -93,9 +93,7 @@ pub fn compare(
     if options.relative_to_common_shift && common_shift.is_none() {
         let tested = operations.iter();
         let tested = tested.filter(|operation| operation.judged.p_value.is_some());
-        warnings.push(Warning::NotRelative {
-            operations: tested.count(),
-        });
+        warnings.push(Warning::not_relative(tested.count()));
     }
     let (budgets, idle_budgets) = hold(&pairs, current, &options.limits);
     Ok(ProfilerComparison {

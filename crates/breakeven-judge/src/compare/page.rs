@@ -9,7 +9,6 @@ use super::comparison::{
     Change, ChangeType, ComparisonSummary, Method, NotTested, OperationComparison,
     ProfilerComparison,
 };
-use super::warnings::{Measuring, Warning};
 use crate::budget::{Held, Standing};
 use crate::page::figures::plural;
 use crate::page::{Column, Page, Row, Table, Text, Tone, WIDTH};
@@ -20,10 +19,6 @@ impl ProfilerComparison {
         let mut page = Page::default();
         if let Some(shift) = self.shift_text() {
             page.say(Text::new(shift, Tone::Warning));
-        }
-        let is_first = |warning: &&Warning| matches!(warning, Warning::Measuring { kind, .. } if *kind == Measuring::NotInTurns);
-        for warning in self.warnings.iter().filter(is_first) {
-            page.say(Text::new(warning.to_string(), Tone::Warning));
         }
         let rows = self.by_weight().into_iter();
         let changed = rows.filter(|row| {
@@ -36,8 +31,7 @@ impl ProfilerComparison {
         page.table(Standing::table(
             self.budgets.iter().map(|held| (held.name(), held.held)),
         ));
-        let warnings = self.warnings.iter().filter(|warning| !is_first(warning));
-        let warnings = warnings.map(ToString::to_string);
+        let warnings = self.warnings.iter().map(ToString::to_string);
         page.list(Text::new("Warnings", Tone::Warning), warnings);
         if let Some(text) = self.undecided_text() {
             page.aside(text);
@@ -309,14 +303,6 @@ impl Change {
         match (self.method, self.change_type, self.runs_needed) {
             (_, ChangeType::New | ChangeType::Removed, _) => String::new(),
             (Method::NotTested(why), _, Some(runs)) => format!("{why}; make at least {runs}"),
-            (Method::Test(_), ChangeType::Inconclusive, Some(runs)) if runs > MOST_TO_MAKE => {
-                let is_noisy = |noise| noise > self.threshold.ln_1p();
-                let cause = match self.noise.is_some_and(is_noisy) {
-                    true => "the noise between runs is larger than the threshold",
-                    false => "too close to the threshold",
-                };
-                format!("{cause}: {}", runs_text(runs))
-            }
             (Method::Test(_), ChangeType::Inconclusive, Some(runs)) => runs_text(runs),
             (Method::Test(_), ChangeType::Inconclusive, None) => STEP.to_owned(),
             (Method::Test(_), ..) => String::new(),

@@ -10,15 +10,14 @@ use crate::metric::Metric;
 /// One operation of one side, from all profiles that contain it.
 pub(super) struct Measured<'p> {
     parts: Vec<(&'p Profile, &'p Operation)>,
-    /// The runs with samples or other figures, each with its operation; of copies only the first.
     runs: Vec<(&'p Operation, &'p Run)>,
     /// True if runs have bit-identical samples: they are copies of one measurement, which counts
     /// once.
     pub(super) is_copied: bool,
 }
 
-/// Fewest and most distinct samples that a run needs, of those it has, to count as a copy of one
-/// other run: samples of a coarse clock may be equal in two of several runs.
+/// Fewest and most distinct samples that a run needs, of those it has, to count as a copy of
+/// another run: samples of a coarse clock may be equal in two of several runs.
 const DISTINCT: (usize, usize) = (3, 4);
 
 impl<'p> Measured<'p> {
@@ -45,20 +44,12 @@ impl<'p> Measured<'p> {
             runs.filter(move |(_, run)| !run.samples_ns.is_empty() || has_figures(run))
         });
         let all: Vec<_> = runs.collect();
-        let samples = || all.iter().map(|(_, run)| &run.samples_ns);
-        let are_all_equal = all.len() > 1 && samples().all(|other| *other == all[0].1.samples_ns);
         self.runs.clear();
         for (operation, run) in &all {
             let samples = &run.samples_ns;
-            let fewest = match are_all_equal {
-                true => 2,
-                false => samples.len().clamp(DISTINCT.0, DISTINCT.1),
-            };
-            let is_equal = self
-                .runs
-                .iter()
-                .any(|(_, other)| other.samples_ns == *samples);
-            if !is_equal || distinct(samples) < fewest {
+            let fewest = samples.len().clamp(DISTINCT.0, DISTINCT.1);
+            let mut known = self.runs.iter().map(|(_, other)| &other.samples_ns);
+            if distinct(samples) < fewest || !known.any(|other| other == samples) {
                 self.runs.push((operation, run));
             }
         }
@@ -220,7 +211,6 @@ pub(super) fn pairs<'p>(
             }
         }
     }
-    join_processors(&mut pairs);
     for pair in &mut pairs {
         let sides = pair.baseline.iter_mut().chain(&mut pair.current);
         sides.for_each(Measured::gather);
@@ -236,49 +226,5 @@ pub(super) fn pairs<'p>(
     Err(CompareError::NothingInCommon {
         baseline: one(|pair| pair.baseline.is_some()),
         current: one(|pair| pair.current.is_some()),
-    })
-}
-
-/// The number of processors at the end of a Go benchmark's name.
-pub(super) fn processors(measured: &Measured<'_>) -> Option<u64> {
-    measured.first().attributes.get("gomaxprocs")?.as_u64()
-}
-
-/// Pairs an operation of one side with one of the other if their names are equal without the number
-/// of processors at the end, and unique: `BenchmarkSort-8` of Go is `BenchmarkSort-12` on another
-/// machine. If a side has several numbers of processors, names stay as they are, because those are
-/// different measurements.
-fn join_processors(pairs: &mut Vec<Pair<'_>>) {
-    let mut alike: HashMap<OperationKey, Vec<usize>> = HashMap::new();
-    for (at, pair) in pairs.iter().enumerate() {
-        let measured = pair.baseline.as_ref().or(pair.current.as_ref());
-        if let Some(key) = measured.and_then(|measured| without(&pair.key, measured)) {
-            alike.entry(key).or_default().push(at);
-        }
-    }
-    for at in alike.values() {
-        // The baseline's pairs come first.
-        if let [first, second] = at[..]
-            && pairs[first].current.is_none()
-            && pairs[second].baseline.is_none()
-        {
-            pairs[first].current = pairs[second].current.take();
-        }
-    }
-    pairs.retain(|pair| pair.baseline.is_some() || pair.current.is_some());
-}
-
-/// The key without the processors; none if the name has no such number.
-fn without(key: &OperationKey, measured: &Measured<'_>) -> Option<OperationKey> {
-    let end = format!("-{}", processors(measured)?);
-    let name = match key.name.rsplit_once(&end) {
-        // Configuration follows in brackets.
-        Some((name, rest)) if rest.is_empty() || rest.starts_with(" (") => format!("{name}{rest}"),
-        // Go omits the number for one processor.
-        _ => key.name.clone(),
-    };
-    Some(OperationKey {
-        name,
-        ..key.clone()
     })
 }

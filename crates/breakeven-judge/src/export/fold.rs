@@ -1,15 +1,14 @@
 //! Folds a profile into stacks: call paths with their own time.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io::{BufWriter, Write};
 
-use breakeven_profile::profile::{Operation, Profile, Run, Timeline};
+use breakeven_profile::profile::{Operation, Profile, Timeline};
 use breakeven_profile::unit;
 use inferno::flamegraph::{Options, from_lines};
 
 use super::label::Labels;
-use super::tracks::{By, Step, end_ns, steps, tracks};
+use super::tracks::{Step, by_thread, end_ns, steps};
 use super::{ExportError, sum, whole};
 use crate::page::is_obeyed;
 
@@ -25,52 +24,28 @@ const MOST_CHARACTERS: usize = 200;
 const SEPARATOR: char = '\n';
 
 /// Own time in ns by path, in the order of the frames; paths without time are omitted.
-#[derive(Default)]
-struct Paths(BTreeMap<String, u64>);
+type Paths = BTreeMap<String, u64>;
 
 /// A profile's paths.
 pub(super) struct Folded {
     paths: Paths,
     /// Sum of the times, more than zero.
     pub(super) total_ns: u64,
-    pub(super) source: Source,
+    /// The source of the paths, in words.
+    pub(super) source: String,
 }
 
 impl Folded {
     /// `outer;inner weight`, in the order of the frames.
     pub(super) fn lines(&self) -> impl DoubleEndedIterator<Item = String> {
         let line = |(path, ns): (&String, &u64)| format!("{} {ns}", path.replace(SEPARATOR, ";"));
-        self.paths.0.iter().map(line)
+        self.paths.iter().map(line)
     }
 
     /// The frames of each path and its own time in ns, in the order of the frames.
     pub(super) fn paths(&self) -> impl Iterator<Item = (impl Iterator<Item = &str>, u64)> {
-        let paths = self.paths.0.iter();
+        let paths = self.paths.iter();
         paths.map(|(path, ns)| (path.split(SEPARATOR), *ns))
-    }
-}
-
-/// The source of the paths.
-#[derive(Clone, Copy)]
-pub(super) enum Source {
-    Stacks,
-    Timeline { dropped: u64 },
-    Operations,
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Stacks => f.write_str("own time of each call path"),
-            Self::Timeline { dropped: 0 } => f.write_str("own time of the calls on the timeline"),
-            Self::Timeline { dropped } => write!(
-                f,
-                "own time of the latest calls; the timeline had no room for {dropped} before them"
-            ),
-            Self::Operations => f.write_str(
-                "time of each operation by device; phases as in the calls that measured them",
-            ),
-        }
     }
 }
 
@@ -83,16 +58,25 @@ pub(super) fn fold(profile: &Profile) -> Result<Folded, ExportError> {
     let timeline = profile.timeline.as_ref();
     let timeline = timeline.filter(|timeline| !timeline.events.is_empty());
     let (paths, source) = match timeline {
-        _ if !profile.stacks.is_empty() => (of_stacks(profile)?, Source::Stacks),
+        _ if !profile.stacks.is_empty() => {
+            (of_stacks(profile)?, "own time of each call path".to_owned())
+        }
         Some(timeline) => {
-            let source = Source::Timeline {
-                dropped: timeline.dropped,
+            let source = match timeline.dropped {
+                0 => "own time of the calls on the timeline".to_owned(),
+                dropped => format!(
+                    "own time of the latest calls; the timeline had no room for {dropped} before \
+                     them"
+                ),
             };
             (of_timeline(profile, timeline)?, source)
         }
-        None => (of_operations(profile)?, Source::Operations),
+        None => (
+            of_operations(profile)?,
+            "time of each operation by device".to_owned(),
+        ),
     };
-    let total_ns = sum(paths.0.values().copied())?;
+    let total_ns = sum(paths.values().copied())?;
     if total_ns == 0 {
         return Err(ExportError::Empty);
     }
@@ -103,19 +87,12 @@ pub(super) fn fold(profile: &Profile) -> Result<Folded, ExportError> {
     })
 }
 
-impl Paths {
-    fn add(&mut self, path: &str, ns: u64) -> Result<(), ExportError> {
-        if ns == 0 {
-            return Ok(());
-        }
-        match self.0.get_mut(path) {
-            Some(own) => *own = sum([*own, ns])?,
-            None => {
-                self.0.insert(path.to_owned(), ns);
-            }
-        }
-        Ok(())
+fn add(paths: &mut Paths, path: String, ns: u64) -> Result<(), ExportError> {
+    if ns > 0 {
+        let own = paths.entry(path).or_default();
+        *own = sum([*own, ns])?;
     }
+    Ok(())
 }
 
 fn of_stacks(profile: &Profile) -> Result<Paths, ExportError> {
@@ -125,7 +102,11 @@ fn of_stacks(profile: &Profile) -> Result<Paths, ExportError> {
         if frames.is_empty() {
             frames.push(frame(""));
         }
-        paths.add(&frames.join(&SEPARATOR.to_string()), stack.self_ns)?;
+        add(
+            &mut paths,
+            frames.join(&SEPARATOR.to_string()),
+            stack.self_ns,
+        )?;
     }
     Ok(paths)
 }
@@ -133,7 +114,7 @@ fn of_stacks(profile: &Profile) -> Result<Paths, ExportError> {
 fn of_timeline(profile: &Profile, timeline: &Timeline) -> Result<Paths, ExportError> {
     let labels = Labels::of(profile);
     let mut paths = Paths::default();
-    for track in tracks(timeline, By::Thread) {
+    for track in by_thread(timeline) {
         let mut path = String::new();
         // Per open call: the length of the path around it, and the time inside it.
         let mut open: Vec<(usize, u64)> = Vec::new();
@@ -157,7 +138,11 @@ fn of_timeline(profile: &Profile, timeline: &Timeline) -> Result<Paths, ExportEr
                         .pop()
                         .expect("a walk closes what it opened, the last first");
                     // Calls inside another call do not overlap, so their sum cannot exceed it.
-                    paths.add(&path, end_ns(event) - event.start_ns - inside)?;
+                    add(
+                        &mut paths,
+                        path.clone(),
+                        end_ns(event) - event.start_ns - inside,
+                    )?;
                     path.truncate(outside);
                 }
             }
@@ -173,61 +158,18 @@ fn of_operations(profile: &Profile) -> Result<Paths, ExportError> {
         let device = frame(&labels.device(&operation.device));
         let name = frame(&labels.operation(operation));
         let path = format!("{device}{SEPARATOR}{name}");
-        let Shares { own, parts } = shares(operation)?;
-        paths.add(&path, own)?;
-        for (part, ns) in parts {
-            paths.add(&format!("{path}{SEPARATOR}{}", frame(part)), ns)?;
-        }
+        add(&mut paths, path, own_ns(operation)?)?;
     }
     Ok(paths)
 }
 
-/// An operation's time and how its phases share it, ns.
-pub(super) struct Shares<'a> {
-    /// Time of no phase.
-    pub(super) own: u64,
-    /// Name and time of each phase.
-    pub(super) parts: Vec<(&'a str, u64)>,
-}
-
-/// Divides an operation's time among the phases of its calls. The phases were measured in separate
-/// calls, so they divide the time by their means: all of it if they add up to more (each was waited
-/// for). The phases and the rest add up to the time.
-pub(super) fn shares(operation: &Operation) -> Result<Shares<'_>, ExportError> {
-    let mut total = 0;
+/// An operation's own time, ns.
+pub(super) fn own_ns(operation: &Operation) -> Result<u64, ExportError> {
+    let mut own = 0;
     for run in &operation.runs {
-        total = sum([total, whole(run.own_ns())?])?;
+        own = sum([own, whole(run.own_ns())?])?;
     }
-    let calls = operation.runs.iter().map(Run::calls);
-    let calls = calls.fold(0, u64::saturating_add);
-    let means = means(operation);
-    let together: f64 = means.values().sum();
-    let scale = match calls as f64 {
-        calls if together * calls > total as f64 => total as f64 / together,
-        calls => calls,
-    };
-    let mut left = total;
-    let mut parts = Vec::new();
-    for (name, mean) in means {
-        let share = whole(mean * scale)?.min(left);
-        left -= share;
-        parts.push((name, share));
-    }
-    Ok(Shares { own: left, parts })
-}
-
-/// The mean time of each measured phase, ns.
-fn means(operation: &Operation) -> BTreeMap<&str, f64> {
-    let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
-    for (name, times) in operation.runs.iter().flat_map(|run| &run.phases_ns) {
-        let (sum, count) = sums.entry(name).or_default();
-        *sum += times.iter().sum::<f64>();
-        *count += times.len() as f64;
-    }
-    sums.retain(|_, (_, count)| *count > 0.0);
-    sums.into_iter()
-        .map(|(name, (sum, count))| (name, sum / count))
-        .collect()
+    Ok(own)
 }
 
 /// A name as a frame: `;` would begin another frame, a line break would end the line, and a number
@@ -262,8 +204,8 @@ fn frame(name: &str) -> String {
 /// Collapsed stacks: one line per call path, `outer;inner weight`; the weight is the path's own
 /// time in ns. `flamegraph.pl`, `inferno`, speedscope and other tools read it.
 ///
-/// Writes the stacks, else the calls of the timeline, else device, operation and phase, in the
-/// order of the paths. In a name `;` becomes `:` and control characters become U+FFFD; names are
+/// Writes the stacks, else the calls of the timeline, else device and operation, in the order of
+/// the paths. In a name `;` becomes `:` and control characters become U+FFFD; names are
 /// cut at 200 characters.
 ///
 /// # Errors
@@ -290,7 +232,7 @@ pub fn flamegraph(profile: &Profile, out: impl Write) -> Result<(), ExportError>
     let folded = fold(profile)?;
     let mut options = Options::default();
     options.title = format!("breakeven: {}", unit::time(folded.total_ns as f64));
-    options.subtitle = Some(folded.source.to_string());
+    options.subtitle = Some(folded.source.clone());
     options.count_name = "ns".to_owned();
     options.name_type = "Operation:".to_owned();
     options.deterministic = true;
@@ -368,7 +310,7 @@ pub fn tree(profile: &Profile) -> Result<Tree, ExportError> {
         }
     }
     Ok(Tree {
-        source: folded.source.to_string(),
+        source: folded.source.clone(),
         total_ns: folded.total_ns,
         nodes,
     })
@@ -399,30 +341,6 @@ mod tests {
         }
         assert_eq!(frame(&"µ".repeat(201)), "µ".repeat(200) + "…");
         assert_eq!(frame(&"µ".repeat(200)), "µ".repeat(200));
-    }
-
-    fn operation(samples: &[f64], phases: &[(&str, &[f64])]) -> Operation {
-        let mut operation = Operation::new("f", "cpu");
-        operation.runs.push(Run {
-            samples_ns: samples.to_vec(),
-            phases_ns: phases
-                .iter()
-                .map(|(name, times)| ((*name).to_owned(), times.to_vec()))
-                .collect(),
-            ..Run::default()
-        });
-        operation
-    }
-
-    #[test]
-    fn parts_share_the_time_of_the_calls() {
-        let short = operation(&[100.0; 2], &[("kernel", &[30.0]), ("upload", &[50.0; 2])]);
-        let Shares { own, parts } = shares(&short).expect("few");
-        assert_eq!((own, parts), (40, vec![("kernel", 60), ("upload", 100)]));
-        // The phases, waited for one by one, take longer than the complete call.
-        let long = operation(&[100.0], &[("kernel", &[300.0]), ("upload", &[100.0])]);
-        let Shares { own, parts } = shares(&long).expect("few");
-        assert_eq!((own, parts), (0, vec![("kernel", 75), ("upload", 25)]));
     }
 }
 

@@ -49,7 +49,7 @@ impl<'a> Labels<'a> {
 #[derive(Default)]
 pub(super) struct Texts {
     pub(super) all: Vec<String>,
-    pub(super) numbers: HashMap<String, usize>,
+    numbers: HashMap<String, usize>,
 }
 
 impl Texts {

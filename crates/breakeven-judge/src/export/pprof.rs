@@ -56,7 +56,7 @@ pub fn write(profile: &Profile, out: impl Write) -> Result<(), ExportError> {
             function.count(2, id);
         });
     }
-    let comment = number(&folded.source.to_string());
+    let comment = number(&folded.source);
     message.count(13, comment);
     for text in &texts.all {
         message.bytes(6, text.as_bytes());

@@ -5,83 +5,82 @@
 //! extra lane of the thread. No time is changed, and no call is lost.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use breakeven_profile::profile::{Device, Timeline, TimelineEvent};
 
-/// Calls that are properly nested, in the order in which they began.
-pub(super) struct Track<'a> {
+/// Calls of one thread that are properly nested.
+#[derive(Debug, Clone, PartialEq)]
+#[must_use]
+pub struct PlacedTrack {
+    /// The thread's name, with the track's number for calls that overlap others.
+    pub name: String,
     /// The device's id; empty if tracks are per thread only.
-    pub(super) device: &'a str,
-    /// Index into the timeline's threads, which may have no such entry.
-    pub(super) thread: u64,
-    /// 0 for the thread's first lane.
-    pub(super) lane: usize,
-    /// Indices of the events; an outer event comes before those inside it.
-    pub(super) calls: Vec<usize>,
+    pub device: String,
+    /// The calls, in the order in which they began; an outer one comes before those inside it.
+    pub calls: Vec<PlacedCall>,
 }
 
-/// What has a track of its own.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum By {
-    /// One track per thread: a call's parent may be on another device.
-    Thread,
-    /// One track per device and thread that used it.
-    DeviceAndThread,
+/// A call on a track.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlacedCall {
+    /// Index into the timeline's events.
+    pub event: usize,
+    /// Number of calls around it.
+    pub depth: usize,
 }
 
-impl Track<'_> {
-    /// The thread's name; on further lanes with the lane's number.
-    pub(super) fn name(&self, timeline: &Timeline) -> String {
-        let index = usize::try_from(self.thread).ok();
-        let name = index.and_then(|index| timeline.threads.get(index));
-        let name = name.filter(|name| !name.is_empty()).cloned();
-        let name = name.unwrap_or_else(|| format!("thread {}", self.thread));
-        match self.lane {
-            0 => name,
-            lane => format!("{name} (overlapping {lane})"),
-        }
-    }
+/// Places every call of a timeline, on the tracks that [`chrome()`](super::chrome()) writes: of a
+/// device and a thread that used it, the CPU's first.
+pub fn placed(timeline: &Timeline) -> Vec<PlacedTrack> {
+    tracks(timeline, |event| {
+        event.device.as_deref().unwrap_or(Device::CPU)
+    })
 }
 
-/// The tracks of a timeline, the CPU's first.
-pub(super) fn tracks(timeline: &Timeline, by: By) -> Vec<Track<'_>> {
+/// The tracks of each thread: a call's parent may be on another device.
+pub(super) fn by_thread(timeline: &Timeline) -> Vec<PlacedTrack> {
+    tracks(timeline, |_| "")
+}
+
+fn tracks(timeline: &Timeline, device: fn(&TimelineEvent) -> &str) -> Vec<PlacedTrack> {
     let events = &timeline.events;
     let mut order: Vec<usize> = (0..events.len()).collect();
     order.sort_unstable_by_key(|&index| {
         let event = &events[index];
         (event.start_ns, Reverse(event.duration_ns), index)
     });
-    let mut tracks: Vec<Track<'_>> = Vec::new();
-    let mut groups: HashMap<(&str, u64), (Lanes, Vec<usize>)> = HashMap::new();
+    let mut tracks: BTreeMap<_, Vec<PlacedCall>> = BTreeMap::new();
+    let mut lanes: HashMap<(&str, u64), Lanes> = HashMap::new();
     for index in order {
         let event = &events[index];
-        let device = match by {
-            By::Thread => "",
-            By::DeviceAndThread => event.device.as_deref().unwrap_or(Device::CPU),
-        };
-        let (lanes, numbers) = groups.entry((device, event.thread)).or_default();
-        let lane = lanes.place(event.start_ns, end_ns(event));
-        if lane == numbers.len() {
-            numbers.push(tracks.len());
-            tracks.push(Track {
-                device,
-                thread: event.thread,
-                lane,
-                calls: Vec::new(),
-            });
-        }
-        tracks[numbers[lane]].calls.push(index);
+        let (device, thread) = (device(event), event.thread);
+        let lanes = lanes.entry((device, thread)).or_default();
+        let (lane, depth) = lanes.place(event.start_ns, end_ns(event));
+        let track = tracks.entry((Device::of(device), device, thread, lane));
+        let event = index;
+        track.or_default().push(PlacedCall { event, depth });
     }
-    tracks.sort_by_key(|track| {
-        (
-            Device::of(track.device),
-            track.device,
-            track.thread,
-            track.lane,
-        )
-    });
+    let tracks = tracks.into_iter();
     tracks
+        .map(|((_, device, thread, lane), calls)| PlacedTrack {
+            name: name(timeline, thread, lane),
+            device: device.to_owned(),
+            calls,
+        })
+        .collect()
+}
+
+/// The thread's name; on further lanes with the lane's number. There may be no such thread.
+fn name(timeline: &Timeline, thread: u64, lane: usize) -> String {
+    let index = usize::try_from(thread).ok();
+    let name = index.and_then(|index| timeline.threads.get(index));
+    let name = name.filter(|name| !name.is_empty()).cloned();
+    let name = name.unwrap_or_else(|| format!("thread {thread}"));
+    match lane {
+        0 => name,
+        lane => format!("{name} (overlapping {lane})"),
+    }
 }
 
 /// When a call ended, ns.
@@ -99,9 +98,9 @@ pub(super) enum Step<'a> {
 /// it.
 pub(super) fn steps<'a>(
     timeline: &'a Timeline,
-    track: &Track<'_>,
+    track: &PlacedTrack,
 ) -> impl Iterator<Item = Step<'a>> {
-    let calls = track.calls.iter().map(|index| &timeline.events[*index]);
+    let calls = track.calls.iter().map(|call| &timeline.events[call.event]);
     let mut calls = calls.peekable();
     let mut open: Vec<&TimelineEvent> = Vec::new();
     std::iter::from_fn(move || {
@@ -126,10 +125,10 @@ struct Lanes {
 }
 
 impl Lanes {
-    /// The lane for a call that begins no earlier than those before it: the first if it fits there,
-    /// else that of the shortest call around it, else a free one. Logarithmic in the number of
-    /// lanes.
-    fn place(&mut self, start: u64, end: u64) -> usize {
+    /// The lane for a call that begins no earlier than those before it, and the number of calls
+    /// around it there: the first lane if it fits there, else that of the shortest call around it,
+    /// else a free one. Logarithmic in the number of lanes.
+    fn place(&mut self, start: u64, end: u64) -> (usize, usize) {
         self.close(start);
         let first_ends = self.ends.first().map(|ends| ends.last().copied());
         let lane = match first_ends {
@@ -151,7 +150,7 @@ impl Lanes {
         };
         self.ends[lane].push(end);
         self.open.insert((end, lane));
-        lane
+        (lane, self.ends[lane].len() - 1)
     }
 
     /// Closes the calls that ended by `now`.
@@ -168,53 +167,6 @@ impl Lanes {
     }
 }
 
-/// Calls of one thread on one device that are properly nested.
-#[derive(Debug, Clone, PartialEq)]
-#[must_use]
-pub struct PlacedTrack {
-    /// The thread's name, with the track's number for calls that overlap others.
-    pub name: String,
-    /// The device's id.
-    pub device: String,
-    /// The calls, in the order in which they began.
-    pub calls: Vec<PlacedCall>,
-}
-
-/// A call on a track.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PlacedCall {
-    /// Index into the timeline's events.
-    pub event: usize,
-    /// Number of calls around it.
-    pub depth: usize,
-}
-
-/// Places every call of a timeline, on the tracks that [`chrome()`](super::chrome()) writes.
-pub fn placed(timeline: &Timeline) -> Vec<PlacedTrack> {
-    let place = |track: Track<'_>| {
-        let mut events = track.calls.iter().copied();
-        let (mut depth, mut calls) = (0, Vec::new());
-        for step in steps(timeline, &track) {
-            match step {
-                // Calls are opened in the track's order.
-                Step::Open(_) => {
-                    let placed = events.next().map(|event| PlacedCall { event, depth });
-                    calls.extend(placed);
-                    depth += 1;
-                }
-                Step::Close(_) => depth -= 1,
-            }
-        }
-        PlacedTrack {
-            name: track.name(timeline),
-            device: track.device.to_owned(),
-            calls,
-        }
-    };
-    let tracks = tracks(timeline, By::DeviceAndThread).into_iter();
-    tracks.map(place).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,7 +174,7 @@ mod tests {
     /// The lanes of the calls with these beginnings and ends.
     fn lanes(calls: &[(u64, u64)]) -> Vec<usize> {
         let mut lanes = Lanes::default();
-        let place = |&(start, end): &(u64, u64)| lanes.place(start, end);
+        let place = |&(start, end): &(u64, u64)| lanes.place(start, end).0;
         calls.iter().map(place).collect()
     }
 

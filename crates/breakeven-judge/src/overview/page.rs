@@ -12,7 +12,6 @@ use crate::advise::CallsOf;
 use crate::page::figures::{Unit, plural, share, time};
 use crate::page::{self, Page, Row, Table, Text, Tone};
 use crate::roofline::Roofline;
-use crate::winner::median;
 
 /// The columns for a recorded program, or for a benchmark.
 fn shown(of_program: bool) -> impl Iterator<Item = (&'static Column, u8)> {
@@ -86,36 +85,23 @@ impl Overview {
     }
 }
 
-/// Which counters measured the energy of calls, and the idle power in it; `None` without energy.
+/// Which counters measured the energy of calls; `None` without energy.
 fn counters(profile: &Profile) -> Option<String> {
     let energies = profile.operations.iter().filter_map(Operation::energy);
-    let mut all = Vec::<(String, Vec<f64>)>::new();
+    let mut all = Vec::<String>::new();
     for CountedEnergy {
-        of,
-        how,
-        covers,
-        idle_watts,
-        ..
+        of, how, covers, ..
     } in energies.flat_map(|energy| energy.counters)
     {
         let covers = covers.map_or_else(String::new, |covers| format!(" ({covers})"));
         let counter = format!("{} by {how}{covers}", profile.device_label(&of));
-        let known = all.iter().position(|(known, _)| *known == counter);
-        let known = known.unwrap_or_else(|| {
-            all.push((counter, Vec::new()));
-            all.len() - 1
-        });
-        all[known].1.extend(idle_watts);
+        if !all.contains(&counter) {
+            all.push(counter);
+        }
     }
-    let each = all.into_iter().map(|(counter, idle)| {
-        let idle = median(idle.into_iter());
-        counter + &idle.map_or_else(String::new, |watts| format!(", {watts:.1} W idle"))
-    });
-    let each: Vec<String> = each.collect();
-    (!each.is_empty()).then(|| {
-        let each = each.join("; ");
-        format!("J/call by all available counters, idle power included: {each}")
-    })
+    let all = all.join("; ");
+    (!all.is_empty())
+        .then(|| format!("J/call by all available counters, idle power included: {all}"))
 }
 
 impl Judged {

@@ -66,7 +66,7 @@ impl Unit {
             Self::Time | Self::Joules => self.text(value).replace(' ', ""),
             Self::Share | Self::OfPeak => share(value),
             Self::PerS => per_s(value),
-            Self::BytesPerS | Self::FlopsPerS => giga(Some(value), None),
+            Self::BytesPerS | Self::FlopsPerS => giga(value),
             Self::Count | Self::Ms | Self::Bytes => self.text(value),
         }
     }
@@ -112,20 +112,12 @@ pub fn share(fraction: f64) -> String {
     }
 }
 
-/// A rate in units of 10^9 with its fraction of the peak: `12.3 35%`.
-pub fn giga(rate: Option<f64>, of_peak: Option<f64>) -> String {
-    let Some(rate) = rate else {
-        return String::new();
-    };
-    let giga = rate / 1e9;
-    let digits = match giga {
+/// A rate in units of 10^9: `12.3`.
+pub fn giga(rate: f64) -> String {
+    match rate / 1e9 {
         g if g < 0.995 => format!("{g:.2}"),
         g if g < 9.95 => format!("{g:.1}"),
         g => format!("{g:.0}"),
-    };
-    match of_peak {
-        Some(of_peak) => format!("{digits} {}", share(of_peak)),
-        None => digits,
     }
 }
 
@@ -170,9 +162,8 @@ mod tests {
         assert_eq!(per_s(12_300_000.0), "12.3M");
         assert_eq!(share(0.034), "3.4%");
         assert_eq!(share(0.0996), "10%");
-        assert_eq!(giga(Some(12.34e9), Some(0.35)), "12 35%");
-        assert_eq!(giga(Some(0.1234e9), None), "0.12");
-        assert_eq!(giga(None, Some(0.1)), "");
+        assert_eq!(giga(12.34e9), "12");
+        assert_eq!(giga(0.1234e9), "0.12");
         assert_eq!(times(1_234.4), "1 234");
     }
 }

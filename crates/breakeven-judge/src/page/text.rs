@@ -118,27 +118,11 @@ impl Terminal<'_> {
 
     fn list(&mut self, items: &[Item]) -> io::Result<()> {
         for item in items.iter().take(MOST_ITEMS) {
-            let room = self.width - INDENT.len();
-            let words = item.head.iter().flat_map(|part| {
-                let words = words(&clean(&part.text)).into_iter();
-                words.map(|word| (word, part.tone))
-            });
-            let (mut line, mut used) = (String::new(), 0);
-            for (word, tone) in words {
-                for (index, piece) in pieces(&word, room).into_iter().enumerate() {
-                    let wide = piece.width();
-                    if used > 0 && (index > 0 || used + 1 + wide > room) {
-                        writeln!(self.out, "{line}")?;
-                        (line, used) = (INDENT.to_owned(), 0);
-                    } else if used > 0 {
-                        line.push(' ');
-                        used += 1;
-                    }
-                    line.push_str(&self.styled(&piece, tone));
-                    used += wide;
-                }
-            }
-            writeln!(self.out, "{line}")?;
+            let said: Vec<&str> = item.head.iter().map(|text| text.text.as_str()).collect();
+            let mut tones = item.head.iter().map(|text| text.tone);
+            let tone = tones.find(|tone| !matches!(tone, Tone::Plain | Tone::Strong));
+            let head = Text::new(said.join(" "), tone.unwrap_or_default());
+            self.paragraph(&head, "", INDENT)?;
             self.facts(&item.facts, "    ")?;
         }
         match items.len().saturating_sub(MOST_ITEMS) {

@@ -119,29 +119,6 @@ fn times_near_the_clocks_resolution() {
     );
 }
 
-#[test]
-fn another_clock() {
-    let clock = |source: &str, resolution_ns| {
-        on(Environment {
-            clock: Some(Clock {
-                source: source.to_owned(),
-                read_ns: 10.0,
-                resolution_ns,
-            }),
-            ..Environment::default()
-        })
-    };
-    assert_eq!(texts(&clock("tsc", 1.0), &clock("tsc", 2.0)), [""; 0]);
-    assert_eq!(
-        texts(&clock("tsc", 1.0), &clock("os", 1.0)),
-        ["another clock: tsc in steps of 1.00 ns in the baseline, os in steps of 1.00 ns now"]
-    );
-    assert_eq!(
-        texts(&clock("tsc", 100.0), &clock("tsc", 1.0)),
-        ["another clock: tsc in steps of 100 ns in the baseline, tsc in steps of 1.00 ns now"]
-    );
-}
-
 fn machine(model: &str, cores: u64) -> Environment {
     Environment {
         os: Some("linux".to_owned()),
