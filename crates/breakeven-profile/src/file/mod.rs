@@ -19,8 +19,7 @@
 //! ```
 
 mod error;
-mod read;
-mod strict;
+pub(crate) mod read;
 pub(crate) mod times;
 mod validate;
 mod write;
