@@ -193,7 +193,11 @@ impl Moments {
             return refuse("m2 of moments", self.m2, "a sum of squares, so 0 or more");
         }
         if !(0.0..=MAX_MAGNITUDE * self.count as f64).contains(&self.total.abs()) {
-            return refuse("total of moments", self.total, "at most 1e140 for each value");
+            return refuse(
+                "total of moments",
+                self.total,
+                "at most 1e140 for each value",
+            );
         }
         Ok(())
     }

@@ -87,6 +87,8 @@ pub(super) enum Figure {
     Bytes,
     Items,
     Flops,
+    /// In units of 1e-9.
+    GpuUse,
 }
 
 /// A field with its value.
@@ -94,11 +96,17 @@ pub(super) enum Figure {
 pub(super) enum Field<'a> {
     Figure(Figure, u64),
     MemoryBytes(u64),
-    GpuUse(f64),
     Attribute(&'static str, Value<'a>),
 }
 
 impl Field<'_> {
+    /// A fraction of the GPU's units; none if it is NaN.
+    #[expect(clippy::cast_sign_loss, reason = "clamped to 0 to 1")]
+    pub(super) fn gpu_use(part: f64) -> Option<Self> {
+        let units = (part.clamp(0.0, 1.0) * 1e9).round() as u64;
+        (!part.is_nan()).then_some(Self::Figure(Figure::GpuUse, units))
+    }
+
     /// True if both set the same field.
     pub(super) fn is_of(&self, other: &Self) -> bool {
         match (self, other) {
@@ -112,7 +120,6 @@ impl Field<'_> {
         match self {
             Self::Figure(figure, value) => Field::Figure(figure, value),
             Self::MemoryBytes(bytes) => Field::MemoryBytes(bytes),
-            Self::GpuUse(part) => Field::GpuUse(part),
             Self::Attribute(name, value) => Field::Attribute(name, value.into_owned()),
         }
     }
@@ -123,33 +130,33 @@ macro_rules! setters {
     ($self:ident: $by:ty) => {
         /// Sets how many bytes the call reads and writes.
         #[inline]
-        pub fn bytes($self: $by, bytes: impl Count) {
-            $self.set_field(Field::Figure(Figure::Bytes, bytes.count()));
+        pub fn bytes($self: $by, bytes: impl TryInto<u64>) {
+            $self.set_field(Field::Figure(Figure::Bytes, count(bytes)));
         }
 
         /// Sets how many items (images, records) the call processes.
         #[inline]
-        pub fn items($self: $by, items: impl Count) {
-            $self.set_field(Field::Figure(Figure::Items, items.count()));
+        pub fn items($self: $by, items: impl TryInto<u64>) {
+            $self.set_field(Field::Figure(Figure::Items, count(items)));
         }
 
         /// Sets how many floating-point operations the call does.
         #[inline]
-        pub fn flops($self: $by, flops: impl Count) {
-            $self.set_field(Field::Figure(Figure::Flops, flops.count()));
+        pub fn flops($self: $by, flops: impl TryInto<u64>) {
+            $self.set_field(Field::Figure(Figure::Flops, count(flops)));
         }
 
         /// Sets the peak memory of the call, bytes.
         #[inline]
-        pub fn memory_bytes($self: $by, bytes: impl Count) {
-            $self.set_field(Field::MemoryBytes(bytes.count()));
+        pub fn memory_bytes($self: $by, bytes: impl TryInto<u64>) {
+            $self.set_field(Field::MemoryBytes(count(bytes)));
         }
 
         /// Sets the fraction of the GPU's units that the call keeps busy. A value outside of 0 to 1
         /// is clamped; NaN is ignored.
         pub fn gpu_use($self: $by, part: f64) {
-            if !part.is_nan() {
-                $self.set_field(Field::GpuUse(part.clamp(0.0, 1.0)));
+            if let Some(field) = Field::gpu_use(part) {
+                $self.set_field(field);
             }
         }
 
@@ -161,24 +168,12 @@ macro_rules! setters {
 }
 pub(super) use setters;
 
-/// A count: the type of a field such as `bytes`.
-pub trait Count {
-    /// The number; 0 for a negative one.
-    fn count(self) -> u64;
+/// A count of any whole type; 0 for a negative one.
+#[doc(hidden)]
+#[inline]
+pub fn count(count: impl TryInto<u64>) -> u64 {
+    count.try_into().unwrap_or(0)
 }
-
-macro_rules! count_of {
-    ($($from:ty),+) => {$(
-        impl Count for $from {
-            #[inline]
-            fn count(self) -> u64 {
-                u64::try_from(self).unwrap_or(0)
-            }
-        }
-    )+};
-}
-
-count_of!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize);
 
 /// Attributes by name, in the order in which they were first set.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -243,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_negative_number_of_things_is_none() {
-        assert_eq!((-3_i32).count(), 0);
-        assert_eq!(usize::MAX.count(), usize::MAX as u64);
+        assert_eq!(count(-3_i32), 0);
+        assert_eq!(count(usize::MAX), usize::MAX as u64);
     }
 }

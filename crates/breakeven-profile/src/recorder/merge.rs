@@ -31,7 +31,7 @@ pub(super) fn operation(site: &Site, readings: &[&Reading], clock: &Clock) -> Op
         bytes: mean(readings, Figure::Bytes),
         items: mean(readings, Figure::Items),
         flops: mean(readings, Figure::Flops),
-        gpu_use: gpu_use(readings),
+        gpu_use: mean(readings, Figure::GpuUse).map(|units| units as f64 / 1e9),
         memory_bytes,
         attributes,
         executions: executions.map(|executions| (**executions).clone()),
@@ -83,14 +83,6 @@ fn mean(readings: &[&Reading], figure: Figure) -> Option<u64> {
     });
     let rounded = (sum + calls / 2).checked_div(calls)?;
     u64::try_from(rounded).ok()
-}
-
-fn gpu_use(readings: &[&Reading]) -> Option<f64> {
-    let stated = readings.iter().map(|reading| reading.gpu_use);
-    let (sum, calls) = stated.fold((0.0, 0), |(sum, calls), (more, by)| {
-        (sum + more, calls + by)
-    });
-    (calls > 0).then(|| (sum / calls as f64).clamp(0.0, 1.0))
 }
 
 /// Exact moments of all calls, ns.
