@@ -371,14 +371,10 @@ def test_processes_name_the_task_that_failed():
     assert outputs[76] == 76 * 76 and outputs[77].index == 77
 
 
-def test_results_profiles_comparisons_and_operators_pickle():
+def test_profiles_comparisons_and_operators_pickle():
     def again(value):
         return pickle.loads(pickle.dumps(value))
 
-    result = be.run([1, 2], square)
-    other = again(again(result))
-    assert other.outputs == [1, 4] and other.explain() == result.explain()
-    assert other.to_dict() == result.to_dict() and other.cpu_tasks == 2
     runs = [profile(operation("a", [[base] * 9])) for base in (100.0, 101.0, 99.0, 100.5)]
     assert again(be._profile.Profile(runs[0])).to_dict() == be._profile.Profile(runs[0]).to_dict()
     comparison = be.compare(runs, runs[::-1])

@@ -24,7 +24,7 @@ mod join;
 mod load;
 
 pub use activity::{Activity, Copies, Launches, Stream};
-pub use device::{Device, DeviceMemory};
+pub use device::Device;
 
 pub use energy::{CountedEnergy, Energy};
 pub use environment::{Clock, Cpu, Difference, Environment, Gpu, Part, RecorderCost};

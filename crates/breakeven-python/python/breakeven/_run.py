@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import contextlib
 import contextvars
-import copyreg
 import functools
 import hashlib
 import inspect
@@ -14,23 +12,17 @@ import itertools
 import os
 import pickle
 import sys
-import tempfile
-import threading
 import time
 import traceback
 import types
 import warnings
 from concurrent.futures import BrokenExecutor
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Literal, Optional, TypedDict, TypeVar
-from typing import Union, overload
+from typing import Any, Callable, Iterator, Literal, Optional, TypedDict, TypeVar, Union
 
 from . import _breakeven
 from ._breakeven import ExecutionResult
 from ._check import costs_file, count, invalid, number, text
 from ._errors import FallbackWarning, InvalidError, TaskError
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 #: Seconds between two checks for Ctrl-C and redraws while waiting for a batch.
 _LOOK = 0.05
@@ -53,42 +45,6 @@ class Workload(TypedDict, total=False):
     parallelization: float
 
 
-class _Options(TypedDict, total=False):
-    operation: Optional[str]
-    strategy: str
-    batch_size: Optional[int]
-    min_batch: Optional[int]
-    workers: Workers
-    device: Optional[str]
-    workload: Optional[Workload]
-    fallback: Fallback
-    deadline: Optional[float]
-    timeout: Optional[float]
-    check: float
-    tolerance: tuple[float, float]
-    return_exceptions: bool
-    progress: Progress
-    costs: Costs
-
-
-@overload
-def run(
-    tasks: Any,
-    cpu: Callable[[Any], T],
-    gpu: Optional[Callable[[Any], Any]] = None,
-    *,
-    batched: Literal[True],
-    **options: Unpack[_Options],
-) -> ExecutionResult[T]: ...
-@overload
-def run(
-    tasks: Any,
-    cpu: Callable[[Any], T],
-    gpu: Optional[Callable[[Any], Any]] = None,
-    *,
-    batched: Literal[False] = False,
-    **options: Unpack[_Options],
-) -> ExecutionResult[list[T]]: ...
 def run(
     tasks: Any,
     cpu: Callable[[Any], Any],
@@ -204,10 +160,10 @@ async def run_async(
     gpu: Optional[Callable[[Any], Any]] = None,
     *,
     batched: bool = False,
-    **options: Unpack[_Options],
+    **options: Any,
 ) -> ExecutionResult[Any]:
     """Like :func:`run`, without blocking the event loop; cancelling it cancels the batch."""
-    known = {**_known(dict(options), "run_async"), "batched": batched}
+    known = {**_known(options, "run_async"), "batched": batched}
     asked = _asked({**_DEFAULTS, **known, "tasks": tasks, "cpu": cpu, "gpu": gpu})
     asked["here"] = False
     job, began = _started(tasks, asked), time.monotonic()
@@ -551,26 +507,6 @@ def _ended(result: ExecutionResult[T]) -> ExecutionResult[T]:
     return result
 
 
-class _Unpickled(types.SimpleNamespace):
-    """An unpickled :class:`ExecutionResult`."""
-
-    def to_dict(self) -> dict[str, Any]:
-        known: dict[str, Any] = self._known
-        return known
-
-    def explain(self) -> str:
-        return str(self._explained)
-
-
-def _reduced(result: ExecutionResult[Any]) -> tuple[Any, ...]:
-    values = {name: getattr(result, name) for name in dir(result) if not name.startswith("_")}
-    known, explained = values.pop("to_dict")(), values.pop("explain")()
-    return _Unpickled, (), {**values, "_known": known, "_explained": explained}
-
-
-copyreg.pickle(ExecutionResult, _reduced)
-
-
 @contextlib.contextmanager
 def _shown(progress: Progress, operation: str, tasks: int) -> Iterator[Callable[[int], Any]]:
     """Shows the progress of a batch."""
@@ -583,10 +519,6 @@ def _shown(progress: Progress, operation: str, tasks: int) -> Iterator[Callable[
         raise ImportError("progress=True needs tqdm: pip install tqdm") from error
     with tqdm(total=tasks, desc=operation, unit="task") as bar:
         yield lambda done: bar.update(done - bar.n)
-
-
-_pools: dict[tuple[int, int], Any] = {}
-_pools_lock = threading.Lock()
 
 
 class _Failed:
@@ -605,60 +537,38 @@ def _processes(cpu: Callable[[Any], Any], asked: dict[str, Any]) -> Callable[[An
             f"workers='processes': {_name(cpu)} cannot be sent to a process ({error}); define it "
             "at the top level of a module"
         ) from error
-    pool, folder = _pool(asked["workers"] or os.cpu_count() or 1)
-    # Each process reads the function once.
-    path = os.path.join(folder, hashlib.blake2b(pickled, digest_size=16).hexdigest())
-    if not os.path.exists(path):
-        with open(path + ".new", "wb") as file:
-            file.write(pickled)
-        os.replace(path + ".new", path)
+    pool = _pool(os.getpid(), asked["workers"] or os.cpu_count() or 1)
     each = None if asked["batched"] else bool(asked["return_exceptions"])
 
     def call(tasks: Any) -> Any:
         try:
-            return pool.submit(_in_process, path, tasks, each).result()
+            return pool.submit(_in_process, pickled, tasks, each).result()
         except BrokenExecutor as error:
+            _pool.cache_clear()
             main = "put the call under `if __name__ == '__main__':`"
             raise type(error)(f"a process has died; if none could start, {main}") from error
 
     return call
 
 
-def _pool(workers: int) -> Any:
-    """Processes that stay for the next batch, and the folder of their functions; new ones after
-    a fork, and if one has died."""
+@functools.lru_cache(maxsize=None)
+def _pool(owner: int, workers: int) -> Any:
+    """Processes of the process ``owner``, which stay for its next batch."""
     import concurrent.futures
     import multiprocessing
 
-    with _pools_lock:
-        pool, folder = _pools.get((os.getpid(), workers), (None, None))
-        if pool is None or getattr(pool, "_broken", False):
-            # Not by fork: this process has threads.
-            context = multiprocessing.get_context("spawn")
-            pool = concurrent.futures.ProcessPoolExecutor(workers, mp_context=context)
-            folder = tempfile.TemporaryDirectory(prefix="breakeven-")
-            _pools[os.getpid(), workers] = pool, folder
-        return pool, folder.name
+    # Not by fork: this process has threads.
+    context = multiprocessing.get_context("spawn")
+    return concurrent.futures.ProcessPoolExecutor(workers, mp_context=context)
 
 
-@atexit.register
-def _end_pools() -> None:
-    for (process, _), (pool, _folder) in _pools.items():
-        if process == os.getpid():
-            pool.shutdown(wait=False, cancel_futures=True)
+_loaded = functools.lru_cache(maxsize=8)(pickle.loads)
 
 
-_functions: dict[str, Callable[[Any], Any]] = {}
-
-
-def _in_process(path: str, tasks: Any, each: Optional[bool]) -> Any:
+def _in_process(pickled: bytes, tasks: Any, each: Optional[bool]) -> Any:
     """Does tasks in one of the processes: in one call, or one by one, in which case the first
     error ends them unless each task has its own."""
-    function = _functions.get(path)
-    if function is None:
-        _functions.clear()
-        with open(path, "rb") as file:
-            function = _functions[path] = pickle.load(file)
+    function = _loaded(pickled)
     if each is None:
         return function(tasks)
     outputs: list[Any] = []
