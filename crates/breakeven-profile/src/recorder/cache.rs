@@ -30,9 +30,10 @@ impl Cache {
     /// The target of the step from `parent` along `site`.
     #[inline(always)]
     pub(super) fn step(&self, parent: &'static Node, site: &'static Site) -> Option<End> {
-        let edge = self.slot(parent, site).get();
-        edge.filter(|edge| edge.is(parent, site))
-            .map(|edge| edge.end)
+        match self.slot(parent, site).get() {
+            Some(edge) if edge.is(parent, site) => Some(edge.end),
+            _ => None,
+        }
     }
 
     pub(super) fn add_step(&self, edge: Edge) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import contextvars
 import functools
@@ -559,7 +560,9 @@ def _pool(owner: int, workers: int) -> Any:
 
     # Not by fork: this process has threads.
     context = multiprocessing.get_context("spawn")
-    return concurrent.futures.ProcessPoolExecutor(workers, mp_context=context)
+    pool = concurrent.futures.ProcessPoolExecutor(workers, mp_context=context)
+    atexit.register(pool.shutdown, wait=False, cancel_futures=True)
+    return pool
 
 
 _loaded = functools.lru_cache(maxsize=8)(pickle.loads)
