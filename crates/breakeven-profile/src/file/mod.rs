@@ -20,7 +20,6 @@
 
 mod error;
 pub(crate) mod read;
-pub(crate) mod times;
 mod validate;
 mod write;
 

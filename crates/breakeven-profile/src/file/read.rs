@@ -7,11 +7,11 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Deserializer, Error, MapAccess, Unexpected, Visitor};
 use serde_path_to_error::Track;
 
 use super::error::{FileError, FileErrorKind, clipped};
-use super::validate::validate;
+use super::validate::{is_time, validate};
 use super::{FORMAT, VERSION};
 use crate::profile::{Profile, Run};
 
@@ -124,6 +124,19 @@ fn parsed<'t, T: Deserialize<'t>>(text: &'t [u8]) -> Result<T, FileError> {
     })?;
     json.end().map_err(|error| FileError::json(&error, ""))?;
     Ok(value)
+}
+
+/// Reads a time that is a whole number here, rounded.
+#[expect(clippy::cast_sign_loss, reason = "a time is not negative")]
+pub(crate) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let ns = f64::deserialize(deserializer)?;
+    match is_time(ns) {
+        true => Ok(ns.round() as u64),
+        false => Err(Error::invalid_value(
+            Unexpected::Float(ns),
+            &"a time in ns, from 0 to 2^63",
+        )),
+    }
 }
 
 /// Reads `runs`, or as `samples_ns` the times of the only run.

@@ -9,8 +9,7 @@ use serde_json::ser::{CompactFormatter, Formatter};
 use tempfile::NamedTempFile;
 
 use super::error::{FileError, FileErrorKind};
-use super::times::MAX_NS;
-use super::validate::validate;
+use super::validate::{MAX_NS, validate};
 use super::{FORMAT, VERSION};
 use crate::profile::Profile;
 

@@ -11,7 +11,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::file::{read, times};
+use crate::file::read;
 use crate::stats::{Moments, StatsError, Summary};
 
 mod activity;
@@ -345,10 +345,10 @@ pub struct Stack {
     /// Calls along this path.
     pub calls: u64,
     /// Their time, ns.
-    #[serde(deserialize_with = "times::whole")]
+    #[serde(deserialize_with = "read::whole")]
     pub total_ns: u64,
     /// Own time: their time minus that of the paths that continue this one, ns.
-    #[serde(deserialize_with = "times::whole")]
+    #[serde(deserialize_with = "read::whole")]
     pub self_ns: u64,
 }
 
@@ -378,10 +378,10 @@ pub struct TimelineEvent {
     #[serde(default)]
     pub thread: u64,
     /// From the beginning of recording to the beginning of the call, ns.
-    #[serde(deserialize_with = "times::whole")]
+    #[serde(deserialize_with = "read::whole")]
     pub start_ns: u64,
     /// Duration, ns.
-    #[serde(deserialize_with = "times::whole")]
+    #[serde(deserialize_with = "read::whole")]
     pub duration_ns: u64,
     /// The fields that the program set for the call.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

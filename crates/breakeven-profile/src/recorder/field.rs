@@ -7,76 +7,43 @@ use std::mem;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Value<'a> {
-    /// True or false.
-    Bool(bool),
-    /// A whole number.
-    Int(i64),
-    /// An unsigned integer.
-    Uint(u64),
-    /// A number.
-    Float(f64),
     /// A text.
     Text(Cow<'a, str>),
+    /// A boolean or a number.
+    Plain(serde_json::Value),
 }
 
 macro_rules! value_from {
-    ($kind:ident as $to:ty: $($from:ty)+) => {$(
-        impl From<$from> for Value<'_> {
-            fn from(value: $from) -> Self {
-                Self::$kind(value as $to)
+    ($($from:ty)+ => $value:ident: $to:expr) => {$(
+        impl<'a> From<$from> for Value<'a> {
+            fn from($value: $from) -> Self {
+                $to
             }
         }
     )+};
 }
 
-value_from!(Int as i64: i8 i16 i32 i64 isize);
-value_from!(Uint as u64: u8 u16 u32 u64 usize);
-value_from!(Float as f64: f32 f64);
-
-impl From<bool> for Value<'_> {
-    fn from(value: bool) -> Self {
-        Self::Bool(value)
-    }
-}
-
-impl<'a> From<&'a str> for Value<'a> {
-    fn from(value: &'a str) -> Self {
-        Self::Text(Cow::Borrowed(value))
-    }
-}
-
-impl<'a> From<&'a String> for Value<'a> {
-    fn from(value: &'a String) -> Self {
-        Self::Text(Cow::Borrowed(value))
-    }
-}
-
-impl From<String> for Value<'_> {
-    fn from(value: String) -> Self {
-        Self::Text(Cow::Owned(value))
-    }
-}
+value_from!(bool i8 i16 i32 i64 isize u8 u16 u32 u64 usize => value: Self::Plain(value.into()));
+value_from!(&'a str &'a String String => text: Self::Text(text.into()));
+// A number that JSON lacks becomes a text.
+value_from!(f32 f64 => value: match value.is_finite() {
+    true => Self::Plain(value.into()),
+    false => Self::Text(value.to_string().into()),
+});
 
 impl Value<'_> {
     pub(super) fn into_owned(self) -> Value<'static> {
         match self {
-            Self::Bool(value) => Value::Bool(value),
-            Self::Int(value) => Value::Int(value),
-            Self::Uint(value) => Value::Uint(value),
-            Self::Float(value) => Value::Float(value),
             Self::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
+            Self::Plain(value) => Value::Plain(value),
         }
     }
 
-    /// The value in a profile; a number that JSON lacks becomes a text.
+    /// The value in a profile.
     pub(super) fn to_json(&self) -> serde_json::Value {
         match self {
-            Self::Bool(value) => (*value).into(),
-            Self::Int(value) => (*value).into(),
-            Self::Uint(value) => (*value).into(),
-            Self::Float(value) if value.is_finite() => (*value).into(),
-            Self::Float(value) => value.to_string().into(),
             Self::Text(text) => text.as_ref().into(),
+            Self::Plain(value) => value.clone(),
         }
     }
 }
@@ -225,7 +192,7 @@ mod tests {
         attributes.set("type", 2.into());
         (0..NAMES.len()).for_each(|at| attributes.set(&NAMES[at..=at], true.into()));
         let all: Vec<_> = attributes.iter().collect();
-        assert_eq!(all[0], ("type", &Value::Int(2)));
+        assert_eq!(all[0], ("type", &Value::from(2)));
         assert_eq!(all.len(), MAX_ATTRIBUTES);
     }
 
