@@ -318,7 +318,7 @@ fn workers(cores: f64, most: usize) -> usize {
 pub struct MemoryLimit {
     /// The limit, in bytes.
     pub bytes: u64,
-    /// The file that says so: a cgroup's `memory.max` or `memory.limit_in_bytes`.
+    /// The file that says so: a cgroup's `memory.max`.
     pub source: PathBuf,
 }
 

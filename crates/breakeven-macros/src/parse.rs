@@ -4,7 +4,6 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
-use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Attribute, Error, Expr, Ident, LitStr, Path, Result, Signature, Token, Visibility};
 use syn::{braced, token};
@@ -30,24 +29,24 @@ pub(crate) struct Function {
     pub(crate) body: TokenStream,
 }
 
-enum Setting {
-    Name(LitStr),
-    Crate(Path),
-    Field(Ident, Expr),
-}
-
-impl Parse for Setting {
-    fn parse(input: ParseStream<'_>) -> Result<Self> {
+impl Call {
+    /// Reads an option.
+    fn set(&mut self, input: ParseStream<'_>) -> Result<()> {
         let key = input.call(Ident::parse_any)?;
         input.parse::<Token![=]>()?;
         if key == "name" {
             let wrong = |error: Error| Error::new(error.span(), "the name is a text: \"decode\"");
-            return input.parse().map(Self::Name).map_err(wrong);
+            self.name = input.parse().map_err(wrong)?;
+            if self.name.value().is_empty() {
+                return Err(Error::new(self.name.span(), "the name is empty"));
+            }
+        } else if key == "crate" {
+            let path = input.call(Path::parse_mod_style)?;
+            self.path = quote!(#path);
+        } else {
+            self.fields.push((key, input.parse()?));
         }
-        if key == "crate" {
-            return input.call(Path::parse_mod_style).map(Self::Crate);
-        }
-        Ok(Self::Field(key, input.parse()?))
+        Ok(())
     }
 }
 
@@ -93,16 +92,15 @@ pub(crate) fn call(options: TokenStream, function: TokenStream) -> Result<Call> 
         fields: Vec::new(),
         function,
     };
-    let settings = Punctuated::<Setting, Token![,]>::parse_terminated.parse2(options)?;
-    for setting in settings {
-        match setting {
-            Setting::Name(name) if name.value().is_empty() => {
-                return Err(Error::new(name.span(), "the name is empty"));
+    let options_of = |input: ParseStream<'_>| -> Result<()> {
+        while !input.is_empty() {
+            call.set(input)?;
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
             }
-            Setting::Name(name) => call.name = name,
-            Setting::Crate(path) => call.path = quote!(#path),
-            Setting::Field(field, value) => call.fields.push((field, value)),
         }
-    }
+        Ok(())
+    };
+    options_of.parse2(options)?;
     Ok(call)
 }

@@ -117,20 +117,8 @@ pub fn finite(what: &str, value: f64) -> Result<f64, StatsError> {
 /// values (`m2`: its square). Empty moments are zero in every field; what
 /// does not exist is `None` from the method that gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "Fields")]
 #[must_use]
 pub struct Moments {
-    count: u64,
-    total: f64,
-    mean: f64,
-    m2: f64,
-    min: f64,
-    max: f64,
-}
-
-/// [`Moments`] as read from a file, not yet checked.
-#[derive(Deserialize)]
-struct Fields {
     count: u64,
     total: f64,
     mean: f64,
@@ -173,14 +161,45 @@ impl Moments {
             true => mean.clamp(min, max),
             false => mean,
         };
-        Self::try_from(Fields {
+        let moments = Self {
             count,
             total: mean * count as f64,
             mean,
             m2,
             min,
             max,
-        })
+        };
+        moments.check()?;
+        Ok(moments)
+    }
+
+    /// Checks moments that were read.
+    pub(crate) fn check(&self) -> Result<(), StatsError> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        let (min, max) = (self.min, self.max);
+        check_finite("mean, min, max of moments", &[self.mean, min, max], 3)?;
+        let refuse = |name, value, expected| Err(StatsError::parameter(name, value, expected));
+        if min > max {
+            return refuse("min of moments", min, "at most their max");
+        }
+        // A reader of decimals may be off by the last digit.
+        let slack = 1e-12 * min.abs().max(max.abs());
+        if self.mean < min - slack || self.mean > max + slack {
+            return refuse("mean of moments", self.mean, "between their min and max");
+        }
+        if !(0.0..=f64::MAX).contains(&self.m2) {
+            return refuse("m2 of moments", self.m2, "a sum of squares, so 0 or more");
+        }
+        if !(0.0..=MAX_MAGNITUDE * self.count as f64).contains(&self.total.abs()) {
+            return refuse(
+                "total of moments",
+                self.total,
+                "at most 1e140 for each value",
+            );
+        }
+        Ok(())
     }
 
     /// Adds one value.
@@ -195,7 +214,11 @@ impl Moments {
 
     fn add(&mut self, value: f64) {
         if self.count == 0 {
-            (self.min, self.max) = (value, value);
+            *self = Self {
+                min: value,
+                max: value,
+                ..Self::new()
+            };
         }
         self.min = self.min.min(value);
         self.max = self.max.max(value);
@@ -268,48 +291,6 @@ impl Moments {
     pub fn cv(&self) -> Option<f64> {
         let cv = self.deviation()? / self.mean.abs();
         cv.is_finite().then_some(cv)
-    }
-}
-
-impl TryFrom<Fields> for Moments {
-    type Error = StatsError;
-
-    fn try_from(fields: Fields) -> Result<Self, StatsError> {
-        let Fields {
-            count,
-            total,
-            mean,
-            m2,
-            min,
-            max,
-        } = fields;
-        if count == 0 {
-            return Ok(Self::new());
-        }
-        check_finite("mean, min, max of moments", &[mean, min, max], 3)?;
-        let refuse = |name, value, expected| Err(StatsError::parameter(name, value, expected));
-        if min > max {
-            return refuse("min of moments", min, "at most their max");
-        }
-        // A reader of decimals may be off by the last digit.
-        let slack = 1e-12 * min.abs().max(max.abs());
-        if mean < min - slack || mean > max + slack {
-            return refuse("mean of moments", mean, "between their min and max");
-        }
-        if !(0.0..=f64::MAX).contains(&m2) {
-            return refuse("m2 of moments", m2, "a sum of squares, so 0 or more");
-        }
-        if !(0.0..=MAX_MAGNITUDE * count as f64).contains(&total.abs()) {
-            return refuse("total of moments", total, "at most 1e140 for each value");
-        }
-        Ok(Self {
-            count,
-            total,
-            mean: mean.clamp(min, max),
-            m2,
-            min,
-            max,
-        })
     }
 }
 
@@ -538,14 +519,15 @@ mod moments_tests {
     #[test]
     fn a_file_cannot_bring_in_impossible_moments() {
         let text = serde_json::to_string(&Moments::of(&[1.0, 2.0, 4.0]).unwrap()).unwrap();
-        assert!(serde_json::from_str::<Moments>(&text).is_ok());
+        let check = |text: &str| serde_json::from_str::<Moments>(text).unwrap().check();
+        assert!(check(&text).is_ok());
         for wrong in [
             r#"{"count":2,"total":3,"mean":9,"m2":0.5,"min":1,"max":2}"#,
             r#"{"count":2,"total":3,"mean":1.5,"m2":-0.5,"min":1,"max":2}"#,
             r#"{"count":2,"total":3,"mean":1.5,"m2":0.5,"min":3,"max":2}"#,
             r#"{"count":2,"total":1e300,"mean":1.5,"m2":0.5,"min":1,"max":2}"#,
         ] {
-            assert!(serde_json::from_str::<Moments>(wrong).is_err(), "{wrong}");
+            assert!(check(wrong).is_err(), "{wrong}");
         }
     }
 }

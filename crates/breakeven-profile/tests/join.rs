@@ -2,7 +2,7 @@
 
 use breakeven_profile::file;
 use breakeven_profile::profile::{
-    Clock, Counter, Cpu, Environment, Executions, Failure, Fallback, Gpu, JoinError, LoadRecord,
+    Counter, Cpu, Environment, Executions, Failure, Fallback, Gpu, JoinError, LoadRecord,
     Operation, Peak, Profile, Run, Stack, Timeline,
 };
 
@@ -212,23 +212,6 @@ fn counters_stay_with_their_runs_and_have_one_unit() {
     assert_eq!(joined.operations[0].counters.len(), 2);
     let error = Profile::join([with("heap", "B", 8.0), with("heap", "KiB", 9.0)]).unwrap_err();
     insta::assert_snapshot!(error, @r#"profile 2: f on cpu is not the same work: counter is heap in "KiB", less is better, and was heap in "B", less is better; give it another name or size"#);
-}
-
-#[test]
-fn the_clock_is_taken_at_its_worst() {
-    let clock = |read_ns, resolution_ns| {
-        on(Environment {
-            clock: Some(Clock {
-                source: "tsc".to_owned(),
-                read_ns,
-                resolution_ns,
-            }),
-            ..Environment::default()
-        })
-    };
-    let joined = Profile::join([clock(10.0, 2.0), clock(8.0, 3.0)]).unwrap();
-    let clock = joined.environment.clock.unwrap();
-    assert_eq!((clock.read_ns, clock.resolution_ns), (10.0, 3.0));
 }
 
 #[test]

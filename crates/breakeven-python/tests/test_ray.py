@@ -313,16 +313,15 @@ def simulate(rates, tasks, stalls=()):
             if now >= when:
                 rates[stalled] = rate
         for who, pace in paces.items():
-            others = [other for other in paces.values() if other is not pace]
-            count = pace.next(len(free), others, now, tasks)
-            if count:
-                has[who] = free.take(count)
-                pace.give(len(has[who]), now)
+            if who not in has and len(free):
+                others = [other for other in paces.values() if other is not pace]
+                has[who] = free.take(pace.next(len(free), others, tasks)), now
         now += 0.001
-        for who, pace in paces.items():
-            if pace.tasks and (now - pace.since) * rates[who] >= pace.tasks:
-                done.extend(range(has[who].start, has[who].stop))
-                pace.done(now - pace.since)
+        for who, (span, since) in list(has.items()):
+            if (now - since) * rates[who] >= len(span):
+                done.extend(range(span.start, span.stop))
+                paces[who].done(len(span), now - since)
+                del has[who]
         assert now < 1000, "nobody takes what is free"
     assert sorted(done) == list(range(tasks))
     return now

@@ -276,8 +276,12 @@ fn write_json(report: &Report, out: &mut dyn Write) -> Result<()> {
         findings: &report.overview.findings,
         notes: &report.notes,
     };
+    let mut profile = report.profile.clone();
+    for (operation, row) in profile.operations.iter_mut().zip(&report.overview.rows) {
+        operation.figures = serde_json::to_value(row)?;
+    }
     let mut text = Vec::new();
-    file::write_with(&report.profile, &report.overview.rows, &further, &mut text)?;
+    file::write_with(&profile, &further, &mut text)?;
     crate::print::escaped(&String::from_utf8(text)?, out)
 }
 

@@ -19,9 +19,7 @@
 //! ```
 
 mod error;
-mod read;
-mod strict;
-pub(crate) mod times;
+pub(crate) mod read;
 mod validate;
 mod write;
 

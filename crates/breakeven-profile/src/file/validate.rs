@@ -5,14 +5,22 @@ use std::collections::HashMap;
 use std::fmt;
 
 use super::error::{FileError, FileErrorKind, clipped};
-use super::times::{MAX_NS, is_time};
 use crate::profile::{
     Activity, Energy, Environment, Evidence, Executions, LoadSample, Operation, Profile, Run,
 };
+use crate::stats::StatsError;
 
 /// Longest name, bytes: short enough for a row's head, a frame or a key in any later tool. Names of
 /// types that compilers generate have some thousands.
 const MAX_NAME: usize = 65_536;
+
+/// Longest time in a file, ns: 292 years.
+pub(super) const MAX_NS: f64 = (1_u64 << 63) as f64;
+
+/// True for a time that a file may hold.
+pub(super) fn is_time(ns: f64) -> bool {
+    (0.0..=MAX_NS).contains(&ns)
+}
 
 /// A place in the document, or a message, built only for an error.
 type Text<'a> = fmt::Arguments<'a>;
@@ -41,21 +49,18 @@ pub(super) fn validate(profile: &Profile) -> Checked {
     for (index, stack) in profile.stacks.iter().enumerate() {
         let at = format_args!("stacks[{index}]");
         names(&stack.frames, at)?;
-        whole([stack.total_ns, stack.self_ns], at)?;
     }
     if let Some(timeline) = &profile.timeline {
         names(&timeline.threads, format_args!("timeline.threads"))?;
         for (index, event) in timeline.events.iter().enumerate() {
             let at = format_args!("timeline.events[{index}]");
             names(event.device.iter().chain([&event.name]), at)?;
-            whole([event.start_ns, event.duration_ns], at)?;
         }
     }
     for (index, each) in profile.activity.iter().enumerate() {
         activity(each, format_args!("activity[{index}]"))?;
     }
     for (index, record) in profile.load.iter().enumerate() {
-        whole([record.interval_ns], format_args!("load[{index}]"))?;
         for (number, device) in record.devices.iter().enumerate() {
             let at = format_args!("load[{index}].devices[{number}]");
             names(device.name.iter().chain([&device.device]), at)?;
@@ -156,6 +161,9 @@ fn run(run: &Run, at: Text<'_>) -> Checked {
     }
     if let Some(moments) = &run.moments {
         let at = format_args!("{at}.moments");
+        let wrong = |error: StatsError| FileError::new(FileErrorKind::Value, error.to_string());
+        let checked = moments.check().map_err(wrong);
+        checked.map_err(|error| error.at_place(at.to_string()))?;
         let (calls, kept) = (moments.count(), run.samples_ns.len() as u64);
         check(
             calls >= kept,
@@ -190,34 +198,16 @@ fn energy(energy: &Energy, at: Text<'_>) -> Checked {
 
 fn activity(activity: &Activity, at: Text<'_>) -> Checked {
     names([&activity.device], at)?;
-    let totals = [
-        activity.span_ns,
-        activity.busy_ns,
-        activity.compute_ns,
-        activity.communication_ns,
-        activity.communication_overlap_ns,
-        activity.copy_ns,
-        activity.copy_overlap_ns,
-    ];
-    whole(totals, at)?;
     if let Some(launches) = &activity.launches {
-        whole([launches.call_total_ns, launches.delay_max_ns], at)?;
         time(launches.call_median_ns, at)?;
         time(launches.delay_median_ns, at)?;
     }
-    for copies in &activity.copies {
-        names([&copies.direction], at)?;
-        whole([copies.total_ns], at)?;
-    }
-    for stream in &activity.streams {
-        names([&stream.stream], at)?;
-        whole([stream.busy_ns], at)?;
-    }
-    Ok(())
+    let directions = activity.copies.iter().map(|copies| &copies.direction);
+    let streams = activity.streams.iter().map(|stream| &stream.stream);
+    names(directions.chain(streams), at)
 }
 
 fn load_sample(sample: &LoadSample, at: Text<'_>) -> Checked {
-    whole([sample.start_ns, sample.duration_ns], at)?;
     names(sample.limits.keys(), at)?;
     for (field, level) in [
         ("used", sample.used),
@@ -241,10 +231,6 @@ fn load_sample(sample: &LoadSample, at: Text<'_>) -> Checked {
 fn times(times: &[f64], at: Text<'_>) -> Checked {
     let mut times = times.iter().enumerate();
     times.try_for_each(|(index, ns)| time(*ns, format_args!("{at}[{index}]")))
-}
-
-fn whole<const N: usize>(times: [u64; N], at: Text<'_>) -> Checked {
-    times.iter().try_for_each(|ns| time(*ns as f64, at))
 }
 
 fn time(ns: impl Into<Option<f64>>, at: Text<'_>) -> Checked {

@@ -4,17 +4,14 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter};
 use tempfile::NamedTempFile;
 
 use super::error::{FileError, FileErrorKind};
-use super::times::MAX_NS;
-use super::validate::validate;
+use super::validate::{MAX_NS, validate};
 use super::{FORMAT, VERSION};
-use crate::profile::{
-    Activity, Environment, Evidence, LoadRecord, Operation, Profile, Stack, Timeline,
-};
+use crate::profile::Profile;
 
 /// Writes the profile to the file at `path`.
 ///
@@ -40,27 +37,30 @@ pub fn write(profile: &Profile, path: &Path) -> Result<(), FileError> {
 ///
 /// As [`write()`].
 pub fn write_to(profile: &Profile, writer: impl Write) -> Result<(), FileError> {
-    write_with(profile, &[(); 0], &(), writer)
+    write_with(profile, &(), writer)
 }
 
-/// Writes the profile as [`write_to`] does, with computed figures added, which the reader ignores:
-/// `figures[i]` as the field `figures` of the operation `i`, and the fields of `further` after the
-/// profile's own.
+/// Writes the profile as [`write_to`] does, with the fields of `further` after its own, which the
+/// reader ignores.
 ///
 /// # Errors
 ///
 /// As [`write()`].
 pub fn write_with(
     profile: &Profile,
-    figures: &[impl Serialize],
     further: &impl Serialize,
     writer: impl Write,
 ) -> Result<(), FileError> {
     validate(profile)?;
+    let document = Document {
+        format: FORMAT,
+        version: VERSION,
+        profile,
+        further,
+    };
     let mut buffer = BufWriter::new(writer);
     let mut json = serde_json::Serializer::with_formatter(&mut buffer, Layout::default());
-    Document::of(profile, figures, further)
-        .serialize(&mut json)
+    (document.serialize(&mut json))
         .map_err(io::Error::from)
         .and_then(|()| buffer.write_all(b"\n"))
         .and_then(|()| buffer.flush())
@@ -111,75 +111,15 @@ fn not_written(reason: &io::Error) -> FileError {
     FileError::io("cannot be written", reason)
 }
 
-/// The document: the header, the profile's fields, and additional fields.
+/// The document: the header, the profile, and additional fields.
 #[derive(Serialize)]
-struct Document<'a, F, M> {
+struct Document<'a, F> {
     format: &'static str,
     version: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    created: &'a Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    generator: &'a Option<String>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    interrupted: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    benchmark: bool,
-    #[serde(skip_serializing_if = "Environment::is_empty")]
-    environment: &'a Environment,
-    #[serde(skip_serializing_if = "Evidence::is_empty")]
-    evidence: &'a Evidence,
-    operations: Vec<Measured<'a, F>>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    stacks: &'a [Stack],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timeline: &'a Option<Timeline>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    activity: &'a [Activity],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    load: &'a [LoadRecord],
     #[serde(flatten)]
-    further: &'a M,
-}
-
-/// An operation with the figures computed from its samples.
-#[derive(Serialize)]
-struct Measured<'a, F> {
+    profile: &'a Profile,
     #[serde(flatten)]
-    operation: &'a Operation,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    figures: Option<&'a F>,
-}
-
-impl<'a, F, M> Document<'a, F, M> {
-    fn of(profile: &'a Profile, figures: &'a [F], further: &'a M) -> Self {
-        let measured = profile.operations.iter().enumerate();
-        let measured = measured.map(|(index, operation)| Measured {
-            operation,
-            figures: figures.get(index),
-        });
-        Self {
-            format: FORMAT,
-            version: VERSION,
-            created: &profile.created,
-            generator: &profile.generator,
-            interrupted: profile.interrupted,
-            benchmark: profile.benchmark,
-            environment: &profile.environment,
-            evidence: &profile.evidence,
-            operations: measured.collect(),
-            stacks: &profile.stacks,
-            timeline: &profile.timeline,
-            activity: &profile.activity,
-            load: &profile.load,
-            further,
-        }
-    }
-}
-
-impl Serialize for Profile {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Document::of(self, &[(); 0], &()).serialize(serializer)
-    }
+    further: &'a F,
 }
 
 /// Levels of nesting that get lines of their own: the document, the list of
@@ -277,9 +217,6 @@ impl Formatter for Layout {
     }
 }
 
-/// Symbolic links that are followed one after another before it must be a loop; Linux's own limit.
-const MOST_LINKS: usize = 40;
-
 /// Checks whether a profile can be written to `path`, before hours of measuring. Changes no file
 /// and leaves none behind.
 ///
@@ -330,7 +267,8 @@ impl Target {
             Err(reason) => return Err(FileError::io("cannot be written", &reason)),
         };
         let mut path = path.to_owned();
-        for _ in 0..MOST_LINKS {
+        // A link to itself was refused above.
+        loop {
             let directory = directory_of(&path)?;
             if directory.starts_with("/proc") {
                 // A redirected `/dev/stdout`: the file belongs to the process that opened it.
@@ -347,8 +285,6 @@ impl Target {
                 }
             }
         }
-        let text = "is a symbolic link that leads to itself";
-        Err(FileError::new(FileErrorKind::Io, text))
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::{
-    BreakEven, Clock, Difference, Environment, Evidence, Gpu, Operation, OperationKey, Profile,
-    RecorderCost, Stack, both,
+    BreakEven, Difference, Environment, Evidence, Gpu, Operation, OperationKey, Profile, Stack,
+    both,
 };
 
 /// Why profiles cannot be joined.
@@ -49,9 +49,8 @@ impl Profile {
     ///
     /// A profile with another machine, driver, clock or build is an error, not a warning: the
     /// joined profile has only one environment, which would be wrong for half of its runs in every
-    /// later comparison. Properties that are measured at each start are taken from the first
-    /// profile that has them (peaks, break-even sizes), or from the worst (the clock's steps, the
-    /// recorder's cost). Call paths are added up. What devices did in each trace and recordings of
+    /// later comparison. Properties that are measured at each start (peaks, break-even sizes, the
+    /// clock's steps, the recorder's cost) are taken from the first profile that has them. Call paths are added up. What devices did in each trace and recordings of
     /// the machine's load are kept separately. A timeline belongs to one process, so only a single
     /// profile keeps it.
     ///
@@ -248,17 +247,8 @@ impl Environment {
         self.arch = self.arch.take().or(other.arch);
         self.cpu = self.cpu.take().or(other.cpu);
         self.add_gpus(other.gpus);
-        self.clock = both(self.clock.take(), other.clock, |first, second| Clock {
-            read_ns: first.read_ns.max(second.read_ns),
-            resolution_ns: first.resolution_ns.max(second.resolution_ns),
-            ..first
-        });
-        self.recorder = both(self.recorder, other.recorder, |first, second| {
-            RecorderCost {
-                guard_ns: first.guard_ns.max(second.guard_ns),
-                inside_ns: first.inside_ns.max(second.inside_ns),
-            }
-        });
+        self.clock = self.clock.take().or(other.clock);
+        self.recorder = self.recorder.or(other.recorder);
         self.revision = self.revision.take().or(other.revision);
         self.build_profile = self.build_profile.take().or(other.build_profile);
         // Containers on one machine have different host names.

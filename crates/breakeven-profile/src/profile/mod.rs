@@ -11,7 +11,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::file::times;
+use crate::file::read;
 use crate::stats::{Moments, StatsError, Summary};
 
 mod activity;
@@ -24,7 +24,7 @@ mod join;
 mod load;
 
 pub use activity::{Activity, Copies, Launches, Stream};
-pub use device::{Device, DeviceMemory};
+pub use device::Device;
 
 pub use energy::{CountedEnergy, Energy};
 pub use environment::{Clock, Cpu, Difference, Environment, Gpu, Part, RecorderCost};
@@ -34,32 +34,41 @@ pub use join::JoinError;
 pub use load::{DeviceLoad, Level, LoadRecord, LoadSample};
 
 /// A set of measurements, from one or more runs (processes) of one program on one machine.
-/// Serialised it is the document that `file` writes.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Profile {
     /// When measuring began, RFC 3339 in UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub created: Option<String>,
     /// The program that wrote the profile, with its version.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub generator: Option<String>,
     /// True when measuring was cut short: what is here is sound but not all that was asked for.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
     /// True if a benchmark tool repeated the calls by its own choice: their number says
     /// nothing of a program.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub benchmark: bool,
     /// The machine and the build.
+    #[serde(skip_serializing_if = "Environment::is_empty")]
     pub environment: Environment,
     /// What is known of the machine's limits, measured in the same session.
+    #[serde(skip_serializing_if = "Evidence::is_empty")]
     pub evidence: Evidence,
     /// The operations, in the order they were measured.
     pub operations: Vec<Operation>,
     /// Where operations called one another: one entry per call path.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<Stack>,
     /// Single calls in the order of time, where they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
     /// What each device did over the time of a trace: busy, idle, overlapping.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub activity: Vec<Activity>,
     /// What the machine did meanwhile, one entry per recording.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub load: Vec<LoadRecord>,
 }
 
@@ -149,8 +158,12 @@ pub struct Operation {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, Counter>,
     /// The samples, separately for each run. A file may have those of a single run as `samples_ns`.
-    #[serde(default, alias = "samples_ns")]
+    #[serde(default, alias = "samples_ns", deserialize_with = "read::runs")]
     pub runs: Vec<Run>,
+    /// Figures that were computed from the samples, for other readers of the JSON; a profile that
+    /// is read has none.
+    #[serde(skip_deserializing, skip_serializing_if = "serde_json::Value::is_null")]
+    pub figures: serde_json::Value,
 }
 
 fn cpu() -> String {
@@ -332,10 +345,10 @@ pub struct Stack {
     /// Calls along this path.
     pub calls: u64,
     /// Their time, ns.
-    #[serde(deserialize_with = "times::whole")]
+    #[serde(deserialize_with = "read::whole")]
     pub total_ns: u64,
     /// Own time: their time minus that of the paths that continue this one, ns.
-    #[serde(deserialize_with = "times::whole")]
+    #[serde(deserialize_with = "read::whole")]
     pub self_ns: u64,
 }
 
@@ -365,10 +378,10 @@ pub struct TimelineEvent {
     #[serde(default)]
     pub thread: u64,
     /// From the beginning of recording to the beginning of the call, ns.
-    #[serde(deserialize_with = "times::whole")]
+    #[serde(deserialize_with = "read::whole")]
     pub start_ns: u64,
     /// Duration, ns.
-    #[serde(deserialize_with = "times::whole")]
+    #[serde(deserialize_with = "read::whole")]
     pub duration_ns: u64,
     /// The fields that the program set for the call.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -17,7 +17,7 @@ pub(super) struct Buffer {
     /// The recording that the content belongs to; see [`Pool::generation`].
     pub(super) generation: AtomicU32,
     pub(super) tree: Mutex<Tree>,
-    pub(super) ring: Ring,
+    pub(super) ring: Mutex<Ring>,
     /// Guards that were dropped after one around them.
     pub(super) misnested: AtomicU64,
     /// The thread that has the buffer or had it last.
@@ -101,7 +101,7 @@ impl Buffer {
     pub(super) fn follow(&self, generation: u32) {
         if self.generation.load(Ordering::Relaxed) != generation {
             self.tree().clear();
-            self.ring.clear();
+            lock(&self.ring).clear();
             self.misnested.store(0, Ordering::Relaxed);
             self.generation.store(generation, Ordering::Release);
         }

@@ -7,23 +7,22 @@ use super::node::Node;
 use super::site::Site;
 use super::tree::{Edge, End};
 
-/// Pairs of steps; a power of two.
-const PAIRS: usize = 64;
+/// Steps; a power of two.
+const STEPS: usize = 128;
 
 /// Operations whose name, device or size is set at run time; a power of two.
 const OPERATIONS: usize = 64;
 
 /// A step or an operation has only one possible slot, so a look-up is one comparison.
 pub(super) struct Cache {
-    /// Of two steps that share a slot, the later one comes first.
-    steps: [[Cell<Option<Edge>>; 2]; PAIRS],
+    steps: [Cell<Option<Edge>>; STEPS],
     operations: [Cell<Option<&'static Site>>; OPERATIONS],
 }
 
 impl Cache {
     pub(super) const fn new() -> Self {
         Self {
-            steps: [const { [const { Cell::new(None) }; 2] }; PAIRS],
+            steps: [const { Cell::new(None) }; STEPS],
             operations: [const { Cell::new(None) }; OPERATIONS],
         }
     }
@@ -31,33 +30,24 @@ impl Cache {
     /// The target of the step from `parent` along `site`.
     #[inline(always)]
     pub(super) fn step(&self, parent: &'static Node, site: &'static Site) -> Option<End> {
-        match self.pair(parent, site)[0].get() {
+        match self.slot(parent, site).get() {
             Some(edge) if edge.is(parent, site) => Some(edge.end),
             _ => None,
         }
     }
 
-    /// The target of the step, if it is the older one of its pair; it becomes the later one.
-    pub(super) fn older_step(&self, parent: &'static Node, site: &'static Site) -> Option<End> {
-        let pair = self.pair(parent, site);
-        let edge = pair[1].get().filter(|edge| edge.is(parent, site))?;
-        pair[0].swap(&pair[1]);
-        Some(edge.end)
-    }
-
     pub(super) fn add_step(&self, edge: Edge) {
-        let pair = self.pair(edge.parent, edge.site);
-        pair[1].set(pair[0].replace(Some(edge)));
+        self.slot(edge.parent, edge.site).set(Some(edge));
     }
 
     pub(super) fn forget_steps(&self) {
-        self.steps.iter().flatten().for_each(|step| step.set(None));
+        self.steps.iter().for_each(|step| step.set(None));
     }
 
     #[inline]
-    fn pair(&self, parent: &'static Node, site: &'static Site) -> &[Cell<Option<Edge>>; 2] {
+    fn slot(&self, parent: &'static Node, site: &'static Site) -> &Cell<Option<Edge>> {
         let (parent, site) = (ptr::from_ref(parent).addr(), ptr::from_ref(site).addr());
-        &self.steps[spread((parent >> 6 ^ site.rotate_left(29)) as u64, PAIRS)]
+        &self.steps[spread((parent >> 6 ^ site.rotate_left(29)) as u64, STEPS)]
     }
 
     /// The operation, if it is cached. `place` is a number that goes with its name.

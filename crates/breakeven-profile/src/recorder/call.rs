@@ -8,9 +8,9 @@ use super::clock::Instant;
 use super::local::{LOCAL, Local};
 use super::node::{Call, Node};
 use super::site::Site;
-use super::timeline::{Event, Slot};
+use super::timeline::Event;
 use super::tree::{End, Place};
-use super::{clock, memory, switch};
+use super::{clock, lock, memory, switch};
 
 /// A call that has begun, on the thread that it belongs to.
 ///
@@ -146,9 +146,8 @@ impl Local {
 
     #[inline(always)]
     pub(super) fn leave(&self, open: &Open, ticks: u64) -> Call {
-        let timeline = self.timeline.get();
-        if !timeline.is_empty() {
-            self.note(open, ticks, timeline);
+        if self.has_timeline.get() {
+            self.note(open, ticks);
         }
         self.top.set(open.above);
         self.current.set(open.parent);
@@ -206,14 +205,14 @@ impl Local {
 
     #[cold]
     #[inline(never)]
-    fn note(&self, open: &Open, ticks: u64, timeline: &'static [Slot]) {
+    fn note(&self, open: &Open, ticks: u64) {
         if let Some(buffer) = self.buffer.get() {
             let event = Event {
                 node: open.end.node.id,
                 start: open.start.0,
                 ticks,
             };
-            buffer.ring.push(timeline, event);
+            lock(&buffer.ring).push(event);
         }
     }
 }

@@ -61,7 +61,7 @@ fn lanes() -> (Vec<Lane>, SystemTime) {
 }
 
 fn timeline_of(buffer: &Buffer, began: Instant) -> Timeline {
-    let (events, dropped) = buffer.ring.read();
+    let (events, dropped) = lock(&buffer.ring).read();
     // Read after the ring: every event's path is among them.
     let places = buffer.places();
     let by_id: BTreeMap<u32, &Place> = places.iter().map(|place| (place.node.id, place)).collect();

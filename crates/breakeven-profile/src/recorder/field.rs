@@ -7,76 +7,43 @@ use std::mem;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Value<'a> {
-    /// True or false.
-    Bool(bool),
-    /// A whole number.
-    Int(i64),
-    /// An unsigned integer.
-    Uint(u64),
-    /// A number.
-    Float(f64),
     /// A text.
     Text(Cow<'a, str>),
+    /// A boolean or a number.
+    Plain(serde_json::Value),
 }
 
 macro_rules! value_from {
-    ($kind:ident as $to:ty: $($from:ty)+) => {$(
-        impl From<$from> for Value<'_> {
-            fn from(value: $from) -> Self {
-                Self::$kind(value as $to)
+    ($($from:ty)+ => $value:ident: $to:expr) => {$(
+        impl<'a> From<$from> for Value<'a> {
+            fn from($value: $from) -> Self {
+                $to
             }
         }
     )+};
 }
 
-value_from!(Int as i64: i8 i16 i32 i64 isize);
-value_from!(Uint as u64: u8 u16 u32 u64 usize);
-value_from!(Float as f64: f32 f64);
-
-impl From<bool> for Value<'_> {
-    fn from(value: bool) -> Self {
-        Self::Bool(value)
-    }
-}
-
-impl<'a> From<&'a str> for Value<'a> {
-    fn from(value: &'a str) -> Self {
-        Self::Text(Cow::Borrowed(value))
-    }
-}
-
-impl<'a> From<&'a String> for Value<'a> {
-    fn from(value: &'a String) -> Self {
-        Self::Text(Cow::Borrowed(value))
-    }
-}
-
-impl From<String> for Value<'_> {
-    fn from(value: String) -> Self {
-        Self::Text(Cow::Owned(value))
-    }
-}
+value_from!(bool i8 i16 i32 i64 isize u8 u16 u32 u64 usize => value: Self::Plain(value.into()));
+value_from!(&'a str &'a String String => text: Self::Text(text.into()));
+// A number that JSON lacks becomes a text.
+value_from!(f32 f64 => value: match value.is_finite() {
+    true => Self::Plain(value.into()),
+    false => Self::Text(value.to_string().into()),
+});
 
 impl Value<'_> {
     pub(super) fn into_owned(self) -> Value<'static> {
         match self {
-            Self::Bool(value) => Value::Bool(value),
-            Self::Int(value) => Value::Int(value),
-            Self::Uint(value) => Value::Uint(value),
-            Self::Float(value) => Value::Float(value),
             Self::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
+            Self::Plain(value) => Value::Plain(value),
         }
     }
 
-    /// The value in a profile; a number that JSON lacks becomes a text.
+    /// The value in a profile.
     pub(super) fn to_json(&self) -> serde_json::Value {
         match self {
-            Self::Bool(value) => (*value).into(),
-            Self::Int(value) => (*value).into(),
-            Self::Uint(value) => (*value).into(),
-            Self::Float(value) if value.is_finite() => (*value).into(),
-            Self::Float(value) => value.to_string().into(),
             Self::Text(text) => text.as_ref().into(),
+            Self::Plain(value) => value.clone(),
         }
     }
 }
@@ -87,6 +54,8 @@ pub(super) enum Figure {
     Bytes,
     Items,
     Flops,
+    /// In units of 1e-9.
+    GpuUse,
 }
 
 /// A field with its value.
@@ -94,11 +63,17 @@ pub(super) enum Figure {
 pub(super) enum Field<'a> {
     Figure(Figure, u64),
     MemoryBytes(u64),
-    GpuUse(f64),
     Attribute(&'static str, Value<'a>),
 }
 
 impl Field<'_> {
+    /// A fraction of the GPU's units; none if it is NaN.
+    #[expect(clippy::cast_sign_loss, reason = "clamped to 0 to 1")]
+    pub(super) fn gpu_use(part: f64) -> Option<Self> {
+        let units = (part.clamp(0.0, 1.0) * 1e9).round() as u64;
+        (!part.is_nan()).then_some(Self::Figure(Figure::GpuUse, units))
+    }
+
     /// True if both set the same field.
     pub(super) fn is_of(&self, other: &Self) -> bool {
         match (self, other) {
@@ -112,7 +87,6 @@ impl Field<'_> {
         match self {
             Self::Figure(figure, value) => Field::Figure(figure, value),
             Self::MemoryBytes(bytes) => Field::MemoryBytes(bytes),
-            Self::GpuUse(part) => Field::GpuUse(part),
             Self::Attribute(name, value) => Field::Attribute(name, value.into_owned()),
         }
     }
@@ -123,33 +97,33 @@ macro_rules! setters {
     ($self:ident: $by:ty) => {
         /// Sets how many bytes the call reads and writes.
         #[inline]
-        pub fn bytes($self: $by, bytes: impl Count) {
-            $self.set_field(Field::Figure(Figure::Bytes, bytes.count()));
+        pub fn bytes($self: $by, bytes: impl TryInto<u64>) {
+            $self.set_field(Field::Figure(Figure::Bytes, count(bytes)));
         }
 
         /// Sets how many items (images, records) the call processes.
         #[inline]
-        pub fn items($self: $by, items: impl Count) {
-            $self.set_field(Field::Figure(Figure::Items, items.count()));
+        pub fn items($self: $by, items: impl TryInto<u64>) {
+            $self.set_field(Field::Figure(Figure::Items, count(items)));
         }
 
         /// Sets how many floating-point operations the call does.
         #[inline]
-        pub fn flops($self: $by, flops: impl Count) {
-            $self.set_field(Field::Figure(Figure::Flops, flops.count()));
+        pub fn flops($self: $by, flops: impl TryInto<u64>) {
+            $self.set_field(Field::Figure(Figure::Flops, count(flops)));
         }
 
         /// Sets the peak memory of the call, bytes.
         #[inline]
-        pub fn memory_bytes($self: $by, bytes: impl Count) {
-            $self.set_field(Field::MemoryBytes(bytes.count()));
+        pub fn memory_bytes($self: $by, bytes: impl TryInto<u64>) {
+            $self.set_field(Field::MemoryBytes(count(bytes)));
         }
 
         /// Sets the fraction of the GPU's units that the call keeps busy. A value outside of 0 to 1
         /// is clamped; NaN is ignored.
         pub fn gpu_use($self: $by, part: f64) {
-            if !part.is_nan() {
-                $self.set_field(Field::GpuUse(part.clamp(0.0, 1.0)));
+            if let Some(field) = Field::gpu_use(part) {
+                $self.set_field(field);
             }
         }
 
@@ -161,24 +135,12 @@ macro_rules! setters {
 }
 pub(super) use setters;
 
-/// A count: the type of a field such as `bytes`.
-pub trait Count {
-    /// The number; 0 for a negative one.
-    fn count(self) -> u64;
+/// A count of any whole type; 0 for a negative one.
+#[doc(hidden)]
+#[inline]
+pub fn count(count: impl TryInto<u64>) -> u64 {
+    count.try_into().unwrap_or(0)
 }
-
-macro_rules! count_of {
-    ($($from:ty),+) => {$(
-        impl Count for $from {
-            #[inline]
-            fn count(self) -> u64 {
-                u64::try_from(self).unwrap_or(0)
-            }
-        }
-    )+};
-}
-
-count_of!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize);
 
 /// Attributes by name, in the order in which they were first set.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -230,7 +192,7 @@ mod tests {
         attributes.set("type", 2.into());
         (0..NAMES.len()).for_each(|at| attributes.set(&NAMES[at..=at], true.into()));
         let all: Vec<_> = attributes.iter().collect();
-        assert_eq!(all[0], ("type", &Value::Int(2)));
+        assert_eq!(all[0], ("type", &Value::from(2)));
         assert_eq!(all.len(), MAX_ATTRIBUTES);
     }
 
@@ -243,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_negative_number_of_things_is_none() {
-        assert_eq!((-3_i32).count(), 0);
-        assert_eq!(usize::MAX.count(), usize::MAX as u64);
+        assert_eq!(count(-3_i32), 0);
+        assert_eq!(count(usize::MAX), usize::MAX as u64);
     }
 }

@@ -11,7 +11,7 @@ use pin_project_lite::pin_project;
 use super::buffer::Buffer;
 use super::call::{self, Open};
 use super::clock::Instant;
-use super::field::{Count, Field, Figure, Value, setters};
+use super::field::{Field, Figure, Value, count, setters};
 use super::local::{self, LOCAL};
 use super::node::Node;
 use super::site::Site;
@@ -44,7 +44,10 @@ impl AsyncCall {
 
     /// A call of the operation `site`, on that device and of that size.
     pub fn enter_on(site: &'static Site, device: Option<&str>, size: Option<u64>) -> Self {
-        Self::of(local::site_on(site, device, size))
+        Self::of(match (device, size) {
+            (None, None) => Some(site),
+            _ => local::site_on(site, device, size),
+        })
     }
 
     /// A call that is not recorded.
@@ -61,12 +64,6 @@ impl AsyncCall {
             place: None,
             polled: 0,
         }
-    }
-
-    /// Changes the call's site, before its first slice.
-    #[cfg(feature = "tracing")]
-    pub(super) fn move_to(&mut self, site: Option<&'static Site>) {
-        self.site = site;
     }
 
     setters!(self: &mut Self);

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::call::{self, Open};
-use super::field::{Count, Field, Figure, Value, setters};
+use super::field::{Field, Figure, Value, count, setters};
 use super::node::Node;
 use super::site::Site;
 use super::{local, switch};
@@ -45,6 +45,9 @@ impl Guard {
     /// Begins a call of the operation that `site` names, on that device, of that size.
     #[inline]
     pub fn enter_on(site: &'static Site, device: Option<&str>, size: Option<u64>) -> Self {
+        if (device, size) == (None, None) {
+            return Self::enter(site);
+        }
         Self::of(switch::state().and_then(|_| call::open(local::site_on(site, device, size)?)))
     }
 

@@ -4,21 +4,17 @@ use std::cell::RefCell;
 use std::fmt;
 
 use tracing_core::Subscriber;
-use tracing_core::field::{Field, Visit};
+use tracing_core::field::{Field as Named, Visit};
 use tracing_core::span::{Attributes, Id, Record};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
 use super::call::Open;
-use super::field::Value;
+use super::field::{Field, Figure, Value};
 use super::future::AsyncCall;
 use super::local;
 use super::profiler::is_on;
-use super::site::Site;
-
-/// State of a span until its fields identify the operation.
-static UNNAMED: Site = Site::new("");
 
 /// Most nested spans per thread; further ones are not recorded.
 const MAX_ENTERED: usize = 1_024;
@@ -69,12 +65,12 @@ where
         if !is_on() {
             return;
         }
-        let mut call = AsyncCall::enter(&UNNAMED);
-        let mut fields = Fields::of(&mut call);
+        let mut fields = Fields::default();
         attributes.record(&mut fields);
-        let Fields { device, size, .. } = fields;
-        let name = attributes.metadata().name();
-        call.move_to(local::site_named(name, device.as_deref(), size));
+        let (name, device) = (attributes.metadata().name(), fields.device.take());
+        let site = local::site_named(name, device.as_deref(), fields.size);
+        let mut call = AsyncCall::of(site);
+        fields.set_on(&mut call);
         if let Some(span) = context.span(id) {
             // Another layer of this kind may be registered: it records the same call.
             let mut extensions = span.extensions_mut();
@@ -87,13 +83,9 @@ where
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
         // The span is locked while it changes. The program's own `Debug` code, which may panic or
         // enter the same span, must not run under that lock.
-        let mut formatted = Formatted::default();
-        values.record(&mut formatted);
-        change(id, &context, |call| {
-            let mut fields = Fields::of(call);
-            fields.formatted = Some(formatted.0.into_iter());
-            values.record(&mut fields);
-        });
+        let mut fields = Fields::default();
+        values.record(&mut fields);
+        change(id, &context, |call| fields.set_on(call));
     }
 
     fn on_enter(&self, id: &Id, context: Context<'_, S>) {
@@ -141,95 +133,67 @@ where
 }
 
 /// The fields of a span: its device and size, and the remaining fields.
-struct Fields<'a> {
-    call: &'a mut AsyncCall,
+#[derive(Default)]
+struct Fields {
     device: Option<String>,
     size: Option<u64>,
-    /// Fields that only `Debug` can format, if they were formatted before.
-    formatted: Option<std::vec::IntoIter<String>>,
+    fields: Vec<Field<'static>>,
 }
 
-impl<'a> Fields<'a> {
-    fn of(call: &'a mut AsyncCall) -> Self {
-        Self {
-            call,
-            device: None,
-            size: None,
-            formatted: None,
-        }
+impl Fields {
+    fn set_on(self, call: &mut AsyncCall) {
+        let fields = self.fields.into_iter();
+        fields.for_each(|field| call.set_field(field));
     }
 
-    fn attribute(&mut self, field: &Field, value: Value<'_>) {
+    fn attribute(&mut self, field: &Named, value: Value<'_>) {
         if !["device", "size"].contains(&field.name()) {
-            self.call.attribute(field.name(), value);
+            let attribute = Field::Attribute(field.name(), value.into_owned());
+            self.fields.push(attribute);
         }
     }
 }
 
-impl Visit for Fields<'_> {
-    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        let text = match &mut self.formatted {
-            Some(formatted) => formatted.next().unwrap_or_default(),
-            None => format!("{value:?}"),
-        };
-        self.record_str(field, &text);
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Named, value: &dyn fmt::Debug) {
+        self.record_str(field, &format!("{value:?}"));
     }
 
-    fn record_str(&mut self, field: &Field, value: &str) {
+    fn record_str(&mut self, field: &Named, value: &str) {
         match field.name() {
             "device" => self.device = Some(value.to_owned()),
             _ => self.attribute(field, value.into()),
         }
     }
 
-    fn record_bool(&mut self, field: &Field, value: bool) {
+    fn record_bool(&mut self, field: &Named, value: bool) {
         self.attribute(field, value.into());
     }
 
-    fn record_f64(&mut self, field: &Field, value: f64) {
+    fn record_f64(&mut self, field: &Named, value: f64) {
         match field.name() {
-            "gpu_use" => self.call.gpu_use(value),
+            "gpu_use" => self.fields.extend(Field::gpu_use(value)),
             _ => self.attribute(field, value.into()),
         }
     }
 
-    fn record_i64(&mut self, field: &Field, value: i64) {
+    fn record_i64(&mut self, field: &Named, value: i64) {
         match u64::try_from(value) {
             Ok(value) => self.record_u64(field, value),
             Err(_) => self.attribute(field, value.into()),
         }
     }
 
-    fn record_u64(&mut self, field: &Field, value: u64) {
-        match field.name() {
-            "size" => self.size = Some(value),
-            "bytes" => self.call.bytes(value),
-            "items" => self.call.items(value),
-            "flops" => self.call.flops(value),
-            "memory_bytes" => self.call.memory_bytes(value),
-            "gpu_use" => self.call.gpu_use(value as f64),
-            _ => self.attribute(field, value.into()),
-        }
+    fn record_u64(&mut self, field: &Named, value: u64) {
+        let figure = match field.name() {
+            "size" => return self.size = Some(value),
+            "bytes" => Field::Figure(Figure::Bytes, value),
+            "items" => Field::Figure(Figure::Items, value),
+            "flops" => Field::Figure(Figure::Flops, value),
+            "memory_bytes" => Field::MemoryBytes(value),
+            "gpu_use" => return self.record_f64(field, value as f64),
+            _ => return self.attribute(field, value.into()),
+        };
+        self.fields.push(figure);
     }
-}
-
-/// Fields that only `Debug` can format, in order.
-#[derive(Default)]
-struct Formatted(Vec<String>);
-
-impl Visit for Formatted {
-    fn record_debug(&mut self, _: &Field, value: &dyn fmt::Debug) {
-        self.0.push(format!("{value:?}"));
-    }
-
-    // The other methods call `record_debug` by default.
-    fn record_str(&mut self, _: &Field, _: &str) {}
-
-    fn record_bool(&mut self, _: &Field, _: bool) {}
-
-    fn record_f64(&mut self, _: &Field, _: f64) {}
-
-    fn record_i64(&mut self, _: &Field, _: i64) {}
-
-    fn record_u64(&mut self, _: &Field, _: u64) {}
 }

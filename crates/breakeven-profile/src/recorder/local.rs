@@ -7,12 +7,11 @@ use std::thread;
 
 use super::buffer::{Buffer, pool};
 use super::cache::{self, Cache};
-use super::clock;
 use super::node::{Node, ROOT};
 use super::reservoir::Writer;
 use super::site::{self, Site};
-use super::timeline::Slot;
 use super::tree::End;
+use super::{clock, lock};
 
 /// Calls in threads that had already returned their buffer.
 static LATE: AtomicU64 = AtomicU64::new(0);
@@ -31,7 +30,8 @@ pub(super) struct Local {
     pub(super) forgotten: Cell<u64>,
     /// Time of the recorded calls inside the innermost open call, ticks.
     pub(super) children: Cell<u64>,
-    pub(super) timeline: Cell<&'static [Slot]>,
+    /// Each call is an event of the buffer's ring.
+    pub(super) has_timeline: Cell<bool>,
     pub(super) cache: Cache,
 }
 
@@ -44,7 +44,7 @@ thread_local! {
         opened: Cell::new(0),
         forgotten: Cell::new(0),
         children: Cell::new(0),
-        timeline: Cell::new(&[]),
+        has_timeline: Cell::new(false),
         cache: Cache::new(),
     } };
 
@@ -106,14 +106,14 @@ pub(super) fn outside<R>(of: impl FnOnce(&Local) -> R) -> R {
     LOCAL.with(|local| {
         let kept = (local.current.get(), local.top.get(), local.children.get());
         let opened = local.opened.get();
-        let timeline = local.timeline.replace(&[]);
+        let has_timeline = local.has_timeline.replace(false);
         local.current.set(&ROOT);
         let result = of(local);
         local.current.set(kept.0);
         local.top.set(kept.1);
         local.children.set(kept.2);
         local.opened.set(opened);
-        local.timeline.set(timeline);
+        local.has_timeline.set(has_timeline);
         result
     })
 }
@@ -131,9 +131,6 @@ impl Local {
     #[cold]
     #[inline(never)]
     pub(super) fn step(&self, parent: &'static Node, site: &'static Site) -> Option<End> {
-        if let Some(end) = self.cache.older_step(parent, site) {
-            return Some(end);
-        }
         let buffer = self.buffer.get()?;
         let edge = self.once(|| buffer.tree().step(parent, site))?;
         self.cache.add_step(edge);
@@ -206,7 +203,8 @@ impl Local {
             self.forget();
         }
         buffer.follow(pool.generation);
-        self.timeline.set(buffer.ring.resize(pool.timeline));
+        lock(&buffer.ring).resize(pool.timeline);
+        self.has_timeline.set(pool.timeline > 0);
         self.writer.state.set(state);
         true
     }
@@ -223,7 +221,7 @@ impl Local {
     /// Returns the buffer for later threads.
     fn detach(&self) {
         self.writer.state.set(0);
-        self.timeline.set(&[]);
+        self.has_timeline.set(false);
         let Some(buffer) = self.buffer.take() else {
             return;
         };

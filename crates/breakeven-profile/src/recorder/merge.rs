@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::clock::Clock;
 use super::field::Figure;
 use super::node::Reading;
-use super::reservoir::{CAPACITY, Random};
+use super::reservoir::CAPACITY;
 use super::site::Site;
 use crate::profile::{Operation, Run};
 use crate::stats::Moments;
@@ -31,7 +31,7 @@ pub(super) fn operation(site: &Site, readings: &[&Reading], clock: &Clock) -> Op
         bytes: mean(readings, Figure::Bytes),
         items: mean(readings, Figure::Items),
         flops: mean(readings, Figure::Flops),
-        gpu_use: gpu_use(readings),
+        gpu_use: mean(readings, Figure::GpuUse).map(|units| units as f64 / 1e9),
         memory_bytes,
         attributes,
         executions: executions.map(|executions| (**executions).clone()),
@@ -85,14 +85,6 @@ fn mean(readings: &[&Reading], figure: Figure) -> Option<u64> {
     u64::try_from(rounded).ok()
 }
 
-fn gpu_use(readings: &[&Reading]) -> Option<f64> {
-    let stated = readings.iter().map(|reading| reading.gpu_use);
-    let (sum, calls) = stated.fold((0.0, 0), |(sum, calls), (more, by)| {
-        (sum + more, calls + by)
-    });
-    (calls > 0).then(|| (sum / calls as f64).clamp(0.0, 1.0))
-}
-
 /// Exact moments of all calls, ns.
 fn moments(readings: &[&Reading], clock: &Clock) -> Moments {
     let ns = clock.ns_per_tick();
@@ -122,38 +114,17 @@ fn moments(readings: &[&Reading], clock: &Clock) -> Moments {
     all
 }
 
-/// Draws at most [`CAPACITY`] kept calls from all readings; each call of the program is equally
-/// likely.
-///
-/// The next reading is drawn by its number of remaining calls (without replacement), and one of its
-/// kept calls uniformly.
+/// About [`CAPACITY`] kept calls: of each reading by its number of calls, evenly over those that it
+/// kept.
 fn draw(readings: &[&Reading]) -> Vec<(u64, u64)> {
     let calls: u64 = readings.iter().map(|reading| reading.count).sum();
-    let single = readings.iter().filter(|reading| reading.count > 0).count() <= 1;
-    if calls <= CAPACITY || single {
-        let kept = readings.iter().flat_map(|reading| &reading.kept);
-        return kept.copied().collect();
-    }
-    // The same recording always gives the same draw.
-    let random = Random::new(calls);
-    let of = |reading: &&Reading| (reading.count, reading.kept.clone());
-    let mut left: Vec<(u64, Vec<(u64, u64)>)> = readings.iter().map(of).collect();
     let mut drawn = Vec::new();
-    for done in 0..CAPACITY {
-        let mut at = random.below(calls - done);
-        let mut of = left.iter_mut();
-        let of = of.find(|(calls, _)| {
-            let beyond = at.checked_sub(*calls);
-            at = beyond.unwrap_or(at);
-            beyond.is_none()
-        });
-        let Some((calls, kept)) = of else { continue };
-        *calls -= 1;
-        if !kept.is_empty() {
-            let which = random.below(kept.len() as u64);
-            let which = usize::try_from(which).expect("below the length of a list");
-            drawn.push(kept.swap_remove(which));
-        }
+    for reading in readings {
+        let share = u128::from(CAPACITY) * u128::from(reading.count);
+        let share = usize::try_from(share.div_ceil(calls.max(1).into())).unwrap_or(usize::MAX);
+        let kept = reading.kept.len();
+        let taken = kept.min(share);
+        drawn.extend((0..taken).map(|index| reading.kept[index * kept / taken]));
     }
     drawn
 }
@@ -180,18 +151,16 @@ mod tests {
         // A thread with nine tenths of the calls, one with a tenth.
         let (many, few) = (reading(90_000, 1), reading(10_000, 2));
         let drawn = draw(&[&many, &few]);
-        assert_eq!(drawn.len() as u64, CAPACITY);
         let of_few = drawn.iter().filter(|(value, _)| *value == 2).count();
-        // Binomial: 102 expected, deviation 9.6.
-        assert!((64..=140).contains(&of_few), "{of_few}");
+        assert_eq!((drawn.len(), of_few), (1_025, 103));
     }
 
     #[test]
     fn all_calls_are_drawn_where_there_is_room() {
         let (some, others) = (reading(600, 1), reading(424, 2));
         assert_eq!(draw(&[&some, &others]).len(), 1_024);
-        let one_more = reading(425, 2);
-        assert_eq!(draw(&[&some, &one_more]).len(), 1_024);
+        assert_eq!(draw(&[&reading(90_000, 1)]).len(), 1_024);
+        assert_eq!(draw(&[&reading(0, 1)]).len(), 0);
     }
 
     #[test]

@@ -86,7 +86,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub use clock::{Clock, Instant};
 pub use export::Losses;
-pub use field::{Count, Value};
+pub use field::{Value, count};
 pub use future::{AsyncCall, Recorded};
 pub use guard::Guard;
 #[cfg(feature = "tracing")]

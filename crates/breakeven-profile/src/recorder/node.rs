@@ -43,9 +43,7 @@ pub(super) struct Node {
     cancelled: AtomicU64,
     pub(super) memory: Memory,
     /// By [`Figure`].
-    figures: [Measure; 3],
-    /// Sum of f64 bits.
-    gpu_use: Measure,
+    figures: [Measure; 4],
     samples: Slots,
     polled: Slots,
     attributes: Mutex<Attributes>,
@@ -71,8 +69,7 @@ pub(super) struct Reading {
     pub(super) cancelled: u64,
     pub(super) memory: u64,
     /// Sum of the values and number of calls that set one, by [`Figure`].
-    pub(super) figures: [(u128, u64); 3],
-    pub(super) gpu_use: (f64, u64),
+    pub(super) figures: [(u128, u64); 4],
     /// Kept calls: the total time, and the polled time in it.
     pub(super) kept: Vec<(u64, u64)>,
     pub(super) attributes: Attributes,
@@ -153,8 +150,7 @@ impl Node {
             apart: zero(),
             cancelled: zero(),
             memory: Memory::new(),
-            figures: [const { Measure::new() }; 3],
-            gpu_use: Measure::new(),
+            figures: [const { Measure::new() }; 4],
             samples: Slots::new(),
             polled: Slots::new(),
             attributes: Mutex::new(Attributes::new()),
@@ -281,11 +277,6 @@ impl Node {
                 });
             }
             Field::MemoryBytes(bytes) => self.memory.note(bytes),
-            Field::GpuUse(part) => self.change(|| {
-                let sum = f64::from_bits(self.gpu_use.sum.load(Relaxed)) + part;
-                self.gpu_use.sum.store(sum.to_bits(), Relaxed);
-                add(&self.gpu_use.calls, 1);
-            }),
             Field::Attribute(name, value) => lock(&self.attributes).set(name, value),
         }
     }
@@ -316,7 +307,7 @@ impl Node {
                 &self.apart,
                 &self.cancelled,
             ];
-            let measures = self.figures.iter().chain([&self.gpu_use]);
+            let measures = self.figures.iter();
             let measures = measures.flat_map(|each| [&each.sum, &each.carried, &each.calls]);
             for word in words.into_iter().chain(measures) {
                 word.store(0, Relaxed);
@@ -374,10 +365,6 @@ impl Node {
                 cancelled: of(&self.cancelled),
                 memory: self.memory.most(),
                 figures: self.figures.each_ref().map(Measure::read),
-                gpu_use: (
-                    f64::from_bits(of(&self.gpu_use.sum)),
-                    of(&self.gpu_use.calls),
-                ),
                 ..Reading::default()
             };
             fence(Acquire);

@@ -88,9 +88,9 @@ impl Profiler {
         work()
     }
 
-    /// Keeps the latest calls of each thread one by one, up to `capacity` of them (rounded up to a
-    /// power of two, at most 4 194 304; 24 bytes each). 0 disables it. Calls that do not fit are
-    /// counted in `Timeline::dropped`.
+    /// Keeps the latest calls of each thread one by one, up to `capacity` of them (at most
+    /// 4 194 304; 24 bytes each). 0 disables it. Calls that do not fit are
+    /// counted in `Timeline::dropped`. A thread waits while an export copies its calls.
     pub fn timeline(&self, capacity: usize) {
         let mut pool = pool();
         pool.timeline = capacity;

@@ -42,7 +42,11 @@ macro_rules! scope {
     ($name:expr, $($field:ident = $value:expr),+ $(,)?) => {{
         static __BREAKEVEN_SITE: $crate::recorder::Site = $crate::recorder::Site::new($name);
         if $crate::recorder::is_on() {
-            let mut guard = $crate::__scope_enter!(Guard, __BREAKEVEN_SITE; [$($field = $value,)+] $($field = $value,)+);
+            let mut guard = $crate::recorder::Guard::enter_on(
+                &__BREAKEVEN_SITE,
+                $crate::__scope_device!($($field = $value,)+),
+                $crate::__scope_size!($($field = $value,)+),
+            );
             $( $crate::__scope_tell!(guard, $field, $value); )+
             guard.start();
             guard
@@ -60,40 +64,17 @@ macro_rules! __async_scope {
         static __BREAKEVEN_SITE: $crate::recorder::Site = $crate::recorder::Site::new($name);
         if $crate::recorder::is_on() {
             #[allow(unused_mut)]
-            let mut call =
-                $crate::__scope_enter!(AsyncCall, __BREAKEVEN_SITE; [$($field = $value,)*] $($field = $value,)*);
+            let mut call = $crate::recorder::AsyncCall::enter_on(
+                &__BREAKEVEN_SITE,
+                $crate::__scope_device!($($field = $value,)*),
+                $crate::__scope_size!($($field = $value,)*),
+            );
             $( $crate::__scope_tell!(call, $field, $value); )*
             call
         } else {
             $crate::recorder::AsyncCall::off()
         }
     }};
-}
-
-/// Enters by the site alone, unless a field sets the device or size.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __scope_enter {
-    ($kind:ident, $site:ident; [$($all:tt)*]) => {
-        $crate::recorder::$kind::enter(&$site)
-    };
-    ($kind:ident, $site:ident; [$($all:tt)*] device = $value:expr, $($rest:tt)*) => {
-        $crate::recorder::$kind::enter_on(
-            &$site,
-            $crate::__scope_device!($($all)*),
-            $crate::__scope_size!($($all)*),
-        )
-    };
-    ($kind:ident, $site:ident; [$($all:tt)*] size = $value:expr, $($rest:tt)*) => {
-        $crate::recorder::$kind::enter_on(
-            &$site,
-            $crate::__scope_device!($($all)*),
-            $crate::__scope_size!($($all)*),
-        )
-    };
-    ($kind:ident, $site:ident; [$($all:tt)*] $field:ident = $value:expr, $($rest:tt)*) => {
-        $crate::__scope_enter!($kind, $site; [$($all)*] $($rest)*)
-    };
 }
 
 #[doc(hidden)]
@@ -111,7 +92,7 @@ macro_rules! __scope_device {
 macro_rules! __scope_size {
     () => { ::core::option::Option::None };
     (size = $value:expr, $($rest:tt)*) => {
-        ::core::option::Option::Some($crate::recorder::Count::count($value))
+        ::core::option::Option::Some($crate::recorder::count($value))
     };
     ($field:ident = $value:expr, $($rest:tt)*) => { $crate::__scope_size!($($rest)*) };
 }

@@ -286,6 +286,7 @@ fn operation() -> impl Strategy<Value = Operation> {
             failure: rest.1,
             counters: described(&rest.2),
             runs: rest.2,
+            figures: Value::Null,
         },
     )
 }

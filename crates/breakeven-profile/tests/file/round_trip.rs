@@ -21,15 +21,19 @@ proptest! {
     }
 
     #[test]
-    fn what_was_computed_is_no_part_of_a_profile(profile in profile(), figures in prop::collection::vec(any::<u8>(), 0..4)) {
+    fn what_was_computed_is_no_part_of_a_profile(profile in profile()) {
         let further = BTreeMap::from([("winners", [1, 2])]);
+        let mut with_figures = profile.clone();
+        for operation in &mut with_figures.operations {
+            operation.figures = Value::from(7);
+        }
         let mut text = Vec::new();
-        file::write_with(&profile, &figures, &further, &mut text).unwrap();
+        file::write_with(&with_figures, &further, &mut text).unwrap();
         prop_assert_eq!(&parse(&text).unwrap(), &profile);
         let document: Value = serde_json::from_slice(&text).unwrap();
         prop_assert_eq!(&document["winners"][1], 2);
-        for (operation, figure) in document["operations"].as_array().unwrap().iter().zip(&figures) {
-            prop_assert_eq!(&operation["figures"], *figure);
+        for operation in document["operations"].as_array().unwrap() {
+            prop_assert_eq!(&operation["figures"], 7);
         }
     }
 

@@ -67,55 +67,6 @@ fn a_container_whose_own_path_is_not_mounted_reads_the_mount() {
 }
 
 #[test]
-fn version_1_with_controllers_mounted_together_and_a_group_as_the_mount_root() {
-    let root = tree(&[
-        (
-            "proc/self/cgroup",
-            "4:memory:/docker/ab/inner\n3:cpu,cpuacct:/docker/ab\n1:name=systemd:/x\n0::/\n",
-        ),
-        (
-            "proc/self/mountinfo",
-            "33 31 0:29 /docker/ab /sys/fs/cgroup/cpu,cpuacct ro - cgroup cgroup rw,cpu,cpuacct\n\
-             35 31 0:32 /docker/ab /sys/fs/cgroup/mem\\040ory ro - cgroup cgroup rw,memory\n\
-             40 31 0:37 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,name=systemd\n\
-             41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
-        ),
-        ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "250000\n"),
-        ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
-        ("sys/fs/cgroup/mem ory/memory.limit_in_bytes", "8000\n"),
-        ("sys/fs/cgroup/mem ory/memory.usage_in_bytes", "6000\n"),
-        (
-            "sys/fs/cgroup/mem ory/memory.stat",
-            "inactive_file 1\ntotal_inactive_file 500\n",
-        ),
-        (
-            "sys/fs/cgroup/mem ory/inner/memory.limit_in_bytes",
-            "9223372036854771712\n",
-        ),
-        ("sys/fs/cgroup/unified/cgroup.controllers", "\n"),
-    ]);
-    let limits = limits(root.path());
-    assert_eq!(limits.cpu_cores.map(|l| l.value), Some(2.5));
-    assert_eq!(limits.memory_bytes.map(|l| l.value), Some(8000));
-    assert_eq!(limits.memory_left_bytes, Some(2500));
-}
-
-#[test]
-fn unlimited_version_1_and_a_bare_system_limit_nothing() {
-    let root = tree(&[
-        ("proc/self/cgroup", "3:cpu:/\n4:memory:/\n"),
-        (
-            "proc/self/mountinfo",
-            "33 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n\
-             35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n",
-        ),
-        ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"),
-        ("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"),
-        (
-            "sys/fs/cgroup/memory/memory.limit_in_bytes",
-            "9223372036854771712\n",
-        ),
-    ]);
-    assert_eq!(limits(root.path()), Limits::default());
+fn a_bare_system_limits_nothing() {
     assert_eq!(limits(tree(&[]).path()), Limits::default());
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any, Optional, Sequence, Union, overload
+from typing import TYPE_CHECKING, Any, Optional, Sequence
 
 from . import _breakeven
 from ._check import count
@@ -61,15 +61,7 @@ class ProfilerOptimizer(Page, Sequence[OptimizationSuggestion]):
         self._suggestions = [entry(OptimizationSuggestion, each) for each in suggestions]
         self._top = len(self._suggestions) if top is None else count("top", top)
 
-    @overload
-    def __getitem__(self, place: int) -> OptimizationSuggestion: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[OptimizationSuggestion]: ...
-
-    def __getitem__(
-        self, place: Union[int, slice]
-    ) -> Union[OptimizationSuggestion, list[OptimizationSuggestion]]:
+    def __getitem__(self, place: Any) -> Any:
         return self._suggestions[: self._top][place]
 
     def __len__(self) -> int:

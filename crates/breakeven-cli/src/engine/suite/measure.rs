@@ -15,8 +15,6 @@ use breakeven::tune::{TunedKernel, Tuner};
 #[cfg(feature = "gpu")]
 use breakeven::{DeviceError, Inputs, Operator};
 use breakeven::{Error, Stages, Tensor, View, Work};
-#[cfg(feature = "gpu")]
-use breakeven_profile::profile::DeviceMemory;
 use breakeven_profile::profile::{Device, Operation, Run};
 use breakeven_profile::recorder::Clock;
 use bytemuck::Zeroable;
@@ -222,12 +220,12 @@ impl Problem {
             let attributes = &mut filled.attributes;
             if let Some(first) = first {
                 let now = gpu.memory().get_stats().since(&first);
-                let memory = DeviceMemory {
-                    calls: now.calls,
-                    hits: now.hits,
-                    reserved_bytes: now.bytes_reserved,
-                };
-                memory.write(attributes);
+                let memory = serde_json::json!({
+                    "calls": now.calls,
+                    "hits": now.hits,
+                    "reserved_bytes": now.bytes_reserved,
+                });
+                attributes.insert("device_memory".to_owned(), memory);
             }
             // The times stay valid even if one more call fails.
             if let (Ok(call), Some(form)) = (gpu.prepare(&**operator, &self.inputs), operator.device())

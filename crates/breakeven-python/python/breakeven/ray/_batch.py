@@ -260,27 +260,24 @@ class Batch:
 
     def _hand_out(self) -> None:
         """Gives every idle process its next span, the fastest first."""
-        now = time.monotonic()
         ready = [process for process in self._processes if process.ready]
-        ready.sort(key=lambda process: process.pace.wave(now))
+        ready.sort(key=lambda process: process.pace.rate or 0.0, reverse=True)
         for process in ready:
-            others = [other.pace for other in ready if other is not process]
-            tasks = process.pace.next(len(self._free), others, now, self._most)
-            if tasks < 1:
+            if process.span is not None or not len(self._free):
                 continue
+            others = [other.pace for other in ready if other is not process]
+            tasks = process.pace.next(len(self._free), others, self._most)
             process.span = span = self._free.take(tasks)
-            process.pace.give(len(span), now)
             part = self._tasks[span.start : span.stop]
             self._awaited[process.actor.do.remote(part)] = process
 
     def _ended(self, seconds: float) -> list[Any]:
-        """The pending answers that have arrived; waits for the first."""
+        """The next pending answer, if there is one within that time."""
         if not self._awaited:
             time.sleep(seconds)
             return []
-        ended: list[Any]
-        ended, others = ray.wait(list(self._awaited), num_returns=1, timeout=seconds)
-        return ended + (ray.wait(others, num_returns=len(others), timeout=0)[0] if others else [])
+        ended: list[Any] = ray.wait(list(self._awaited), num_returns=1, timeout=seconds)[0]
+        return ended
 
     def _take(self, ref: Any) -> None:
         """An answer has arrived, or its process has died."""
@@ -303,7 +300,7 @@ class Batch:
         node, share = process.node, process.node.share
         if isinstance(reply, Failure):
             raise reply.raised(span.start, node.name)
-        process.pace.done(reply.seconds)
+        process.pace.done(len(span), reply.seconds)
         node.crashes = 0
         outputs, record = owned(reply.outputs), reply.record
         if self._options["return_exceptions"]:

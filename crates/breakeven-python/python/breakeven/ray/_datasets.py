@@ -28,10 +28,8 @@ from ._result import ClusterResult, NodeShare
 _NOT_HERE = ("batched", "check", "deadline", "progress", "return_exceptions", "tolerance")
 #: Seconds that a report waits for workers whose reports are incomplete.
 _PATIENCE = 10.0
-#: Least seconds between two reports of a worker.
-REPORT_EVERY = 0.2
-#: Largest fraction of the time that a worker spends on its reports.
-_RECORDING = 0.01
+#: Seconds from a batch to the worker's report.
+REPORT_EVERY = 1.0
 #: Seconds that a GPU's process has to start while a batch would wait for it.
 _BEGINS = 10.0
 #: Pieces of a batch that devices share: enough for a split, few enough that the cost of a call is
@@ -147,7 +145,7 @@ def report(dataset: ray.data.Dataset) -> ClusterResult:
     # Workers report a moment later, unless they died.
     until = time.monotonic() + _PATIENCE
     while not ray.get(actor.complete.remote(config.id)) and time.monotonic() < until:
-        time.sleep(REPORT_EVERY)
+        time.sleep(0.1)
     asked = actor.result.remote(config.id, config.options["operation"])
     result: ClusterResult = ray.get(asked)
     return result
@@ -220,9 +218,9 @@ class Worker:
         self._turn = int(self._process[:8], 16)
         node = ray.get_runtime_context().get_node_id()
         self._reported = WorkerReport(NodeShare(node, "", 1, self._cores), began=time.time())
-        self._lock, self._sends = threading.Lock(), threading.Lock()
-        #: A report is pending, and the seconds until it.
-        self._will_send, self._delay = False, REPORT_EVERY
+        self._lock = threading.Lock()
+        #: A report is pending.
+        self._will_send = False
 
     def _ask(self) -> None:
         """For the processes of the node's GPUs."""
@@ -320,23 +318,19 @@ class Worker:
         if begins:
             # Announced within the batch's task, and so before Ray has the batch.
             self._report.expect.remote(self._config.id)
-            timer = threading.Timer(self._delay, self._send)
+            timer = threading.Timer(REPORT_EVERY, self._send)
             timer.daemon = True
             timer.start()
 
     def _send(self) -> None:
         """Reports what was done so far."""
-        with self._sends:
-            began = time.time()
-            with self._lock:
-                self._will_send = False
-            profile = recording()
-            with self._lock:
-                share = replace(self._reported.share)
-                reported = replace(self._reported, share=share, profile=profile)
-            self._report.add.remote(self._config.id, self._process, reported)
-            # The GPUs' processes end if no report comes for some time.
-            self._delay = min(max(REPORT_EVERY, (time.time() - began) / _RECORDING), IDLE / 4)
+        with self._lock:
+            self._will_send = False
+        profile = recording()
+        with self._lock:
+            share = replace(self._reported.share)
+            reported = replace(self._reported, share=share, profile=profile)
+        self._report.add.remote(self._config.id, self._process, reported)
 
 
 @dataclass
