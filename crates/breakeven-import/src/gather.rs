@@ -332,9 +332,9 @@ impl Gather {
             "their names: the trace has more than {OPERATIONS} operations, so they count as \
              {OTHERS}"
         );
-        notes.left_out(self.others, "event(s)", why);
+        notes.left_out(self.others, "event(s)", &why);
         let why = format!("the id of their device: beyond {DEVICES} it is {OTHER_DEVICES}");
-        notes.left_out(self.other_devices, "value(s)", why);
+        notes.left_out(self.other_devices, "value(s)", &why);
         let operations = self.operations.into_iter();
         let operations = operations.filter(|each| !each.is_skipped || !each.runs.is_empty());
         operations.map(|each| each.into_operation(notes)).collect()
@@ -474,13 +474,10 @@ impl Gathered {
         self.own = Some(Own { ns, nested });
     }
 
-    /// Gives it another name, which no other of its device has.
-    pub(crate) fn rename(&mut self, name: &str) {
-        self.operation.name = bounded(name).text.into_owned();
-    }
-
     fn into_operation(mut self, notes: &mut Notes) -> Operation {
-        notes.not_times(&self.operation.name, self.not_times);
+        let what = format!("value(s) of {}", one_line(&self.operation.name));
+        let why = "they are not times (NaN, infinite, negative or more than 104 days)";
+        notes.left_out(self.not_times, &what, why);
         let shapes = [("grid", self.grid.text()), ("block", self.block.text())];
         for (name, shape) in shapes {
             if let Some(shape) = shape {

@@ -23,7 +23,6 @@ mod formats;
 mod gather;
 mod json;
 mod machine;
-mod mended;
 mod name;
 mod note;
 mod other;
@@ -32,7 +31,6 @@ mod read;
 mod source;
 mod trace;
 mod unit;
-mod walk;
 
 pub use formats::Format;
 pub use formats::table::{Columns, ColumnsError};

@@ -259,27 +259,24 @@ impl Reading<'_> {
 
     /// Gives threads their names.
     fn threads(&mut self) -> Result<(), FileError> {
-        let mut names = Vec::new();
+        let mut names = HashMap::new();
         let query = (self.database).select("ThreadNames", &["globalTid", "nameId"], "");
         let columns = format!("c0, {}", self.database.text("StringIds", "value", "c1"));
         let query = database::selected(&query, 2, &columns);
         self.database.each(&query, |row| {
             if let (Some(thread), Some(name)) = (row.number(0), row.text(1)) {
-                names.push((thread, name.to_owned()));
+                names.insert(thread, name.to_owned());
             }
             Ok(())
         })?;
-        for (&id, &track) in &self.by_thread {
-            let name = names.iter().find(|(thread, _)| *thread == id);
+        self.trace.name_tracks(|_, label| {
+            let id: i64 = label.strip_prefix(THREAD)?.parse().ok()?;
             let thread = id.rem_euclid(ID);
-            self.trace.name_track(
-                track,
-                match name {
-                    Some((_, name)) => format!("{name} ({thread})"),
-                    None => format!("thread {thread}"),
-                },
-            );
-        }
+            Some(match names.get(&id) {
+                Some(name) => format!("{name} ({thread})"),
+                None => format!("thread {thread}"),
+            })
+        });
         Ok(())
     }
 }
