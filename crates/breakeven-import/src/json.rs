@@ -307,7 +307,10 @@ impl<'t> Reader<'t> {
     /// A number or a word; one that JSON does not have is missing.
     fn word(&mut self) -> Option<Value> {
         let rest = &self.text[self.at..];
-        let is_end = |byte: &u8| byte.is_ascii_whitespace() || b",:[]{}\"".contains(byte);
+        let is_end = |byte: &u8| {
+            let is_mark = matches!(byte, b',' | b':' | b'[' | b']' | b'{' | b'}' | b'"');
+            is_mark || byte.is_ascii_whitespace()
+        };
         let length = rest.iter().position(is_end).unwrap_or(rest.len());
         let (start, word) = (self.at, &rest[..length]);
         let value = serde_json::from_slice(word);
@@ -345,6 +348,11 @@ impl<'t> Reader<'t> {
             end += 2;
         }
         self.at = end + 1;
+        let inside = &text[start..end];
+        let is_plain = !inside.iter().any(|byte| *byte < b' ' || *byte == b'\\');
+        if let (true, Ok(plain)) = (is_plain, std::str::from_utf8(inside)) {
+            return Some(plain.to_owned());
+        }
         let string = serde_json::from_slice(&text[start - 1..=end]);
         Some(string.unwrap_or_else(|_| self.mended(start, end)))
     }
