@@ -62,6 +62,9 @@ impl Source {
         };
         let mut head = Vec::new();
         let is_cut = fill(&mut head, HEAD, &mut rest)?;
+        if is_cut {
+            rest = Box::new(io::empty());
+        }
         let text = head.strip_prefix(MARK).unwrap_or(&head);
         Ok(Self {
             path: path.to_owned(),
@@ -152,11 +155,9 @@ impl Source {
             bytes.drain(..MARK.len());
         }
         let most = most_mib << 20;
-        if !self.is_cut {
-            let rest = (most + 1).saturating_sub(bytes.len() as u64);
-            self.is_cut = fill(&mut bytes, rest, &mut self.rest)
-                .map_err(|reason| FileError::io("cannot be read", &reason).at_path(&self.path))?;
-        }
+        let rest = (most + 1).saturating_sub(bytes.len() as u64);
+        self.is_cut |= fill(&mut bytes, rest, &mut self.rest)
+            .map_err(|reason| FileError::io("cannot be read", &reason).at_path(&self.path))?;
         if bytes.len() as u64 > most {
             let message = format!(
                 "a text of more than {most_mib} MiB; cut it into several files, or measure for a \

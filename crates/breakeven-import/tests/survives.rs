@@ -330,7 +330,7 @@ fn events_of_speedscope_that_cannot_be_are_left_out() {
     let notes = notes(&imported);
     assert!(notes[0].starts_with("3 event(s) left out: "), "{notes:?}");
     assert!(
-        notes[1].ends_with("the first is events[2] of \"main\""),
+        notes[0].ends_with("the first is events[2] of \"main\""),
         "{notes:?}"
     );
 }

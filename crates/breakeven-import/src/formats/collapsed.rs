@@ -3,8 +3,6 @@
 //! count. What the counts count, the file does not say: [`Options::count_ns`] does. An operation is a
 //! frame, whose one sample is its time in the run; the file is one run.
 
-use std::collections::HashMap;
-
 use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::Profile;
 
@@ -49,7 +47,6 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
     };
     let text = source.into_lines(notes)?;
     let mut folded = Folded::default();
-    let mut frames = Frames::default();
     let (mut counted, mut counted_twice) = (0_u64, 0_u64);
     for (number, line) in (1..)
         .zip(text.lines())
@@ -64,7 +61,7 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
         counted_twice += u64::from(path_and_count(stack).is_some());
         let mut at = None;
         for frame in stack.split(';') {
-            at = folded.step(at, frames.number(frame.trim()));
+            at = Some(folded.step(at, frame.trim()));
         }
         folded.sum_of(at, count * unit_ns);
     }
@@ -74,24 +71,5 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
                     inferno-diff-folded); give the two files that it was made from";
         return Err(wrong(FileErrorKind::Value, message));
     }
-    folded.profile(&frames.names, notes)
-}
-
-/// Frames by name.
-#[derive(Default)]
-struct Frames {
-    names: Vec<String>,
-    numbers: HashMap<String, u32>,
-}
-
-impl Frames {
-    fn number(&mut self, name: &str) -> u32 {
-        if let Some(known) = self.numbers.get(name) {
-            return *known;
-        }
-        let number = self.names.len() as u32;
-        self.numbers.insert(name.to_owned(), number);
-        self.names.push(name.to_owned());
-        number
-    }
+    folded.profile(notes)
 }

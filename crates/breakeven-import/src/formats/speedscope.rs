@@ -3,7 +3,8 @@
 //! is a sample of its frame's operation; of sampled ones a frame's one sample is its time.
 //! The file is one run.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashSet};
 
 use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::Profile;
@@ -37,12 +38,11 @@ fn list(value: &Value) -> &[Value] {
 /// What was read so far.
 #[derive(Default)]
 struct Read {
-    /// Names of frames, each of one frame.
+    /// Names of frames, and those that each frame has alone.
     names: Vec<String>,
+    own_names: Vec<String>,
     trace: Trace,
     folded: Folded,
-    /// Frames of sampled profiles, by number: as the file has them, and as `folded` does.
-    sampled: HashMap<u64, u32>,
     /// Frames that are used and have no name.
     unnamed: BTreeSet<u64>,
     events: u64,
@@ -58,10 +58,14 @@ fn profile(
     notes: &mut Notes,
 ) -> Result<Profile, FileError> {
     let frames = list(&document["shared"]["frames"]);
+    let names = frames
+        .iter()
+        .map(|frame| json::text(&frame["name"]).into_owned());
     let mut taken = HashSet::new();
-    let names = (0..).zip(frames);
+    let own_names = (0..).zip(frames);
     let mut read = Read {
-        names: names
+        names: names.collect(),
+        own_names: own_names
             .map(|(number, frame)| unique(frame, number, &mut taken))
             .collect(),
         ..Read::default()
@@ -99,17 +103,7 @@ fn profile(
         );
         return read.trace.profile(notes);
     }
-    let mut names = vec![String::new(); read.sampled.len()];
-    for (frame, number) in &read.sampled {
-        let known = usize::try_from(*frame)
-            .ok()
-            .and_then(|frame| frames.get(frame));
-        names[*number as usize] = match known {
-            Some(frame) => json::text(&frame["name"]).into_owned(),
-            None => unknown(*frame),
-        };
-    }
-    let profile = read.folded.profile(&names, notes);
+    let profile = read.folded.profile(notes);
     profile.map_err(|error| match error.kind() {
         FileErrorKind::Empty if lacks_unit => FileError::new(FileErrorKind::Unit, error.message()),
         _ => error,
@@ -191,16 +185,9 @@ impl Read {
                 let when = When::between(open[number].1, at)?;
                 self.unclosed += (open.len() - number - 1) as u64;
                 open.truncate(number);
-                let known = usize::try_from(frame).ok();
-                let name = match known.and_then(|frame| self.names.get(frame)) {
-                    Some(name) => name,
-                    None => {
-                        self.unnamed.insert(frame);
-                        &unknown(frame)
-                    }
-                };
+                let name = named(&self.own_names, frame, &mut self.unnamed);
                 let cpu = self.trace.operations.device("cpu");
-                let operation = self.trace.operations.number(name, cpu, "");
+                let operation = self.trace.operations.number(&name, cpu, "");
                 self.trace.call(operation, track, when);
             }
             _ => return None,
@@ -212,20 +199,23 @@ impl Read {
     fn path(&mut self, frames: &[Value]) -> Option<u32> {
         let mut path = None;
         for frame in frames {
-            let frame = count(frame)?;
-            if frame >= self.names.len() as u64 {
-                self.unnamed.insert(frame);
-            }
-            let next = self.sampled.len() as u32;
-            let number = *self.sampled.entry(frame).or_insert(next);
-            path = self.folded.step(path, number);
+            let name = named(&self.names, count(frame)?, &mut self.unnamed);
+            path = Some(self.folded.step(path, &name));
         }
         path
     }
 }
 
-fn unknown(frame: u64) -> String {
-    format!("(frame {frame})")
+/// The name of a frame; by its number where it has none.
+fn named<'n>(names: &'n [String], frame: u64, unnamed: &mut BTreeSet<u64>) -> Cow<'n, str> {
+    let known = usize::try_from(frame).ok();
+    match known.and_then(|frame| names.get(frame)) {
+        Some(name) => name.into(),
+        None => {
+            unnamed.insert(frame);
+            format!("(frame {frame})").into()
+        }
+    }
 }
 
 /// A frame's name; with its place where another has the name.

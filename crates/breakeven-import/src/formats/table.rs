@@ -141,20 +141,15 @@ struct Table<'c> {
 impl<'c> Table<'c> {
     /// The columns that the file must have.
     fn named(&self) -> impl Iterator<Item = &'c str> + use<'c> {
-        let Columns {
-            name,
-            time,
-            unit,
-            run,
-            device,
-            size,
-        } = self.columns;
-        let unit = unit.as_ref().filter(|_| self.unit.is_none());
-        let optional = [unit, run.as_ref(), device.as_ref(), size.as_ref()];
-        let all = [name, time]
+        let columns = self.columns;
+        let unit = columns.unit.as_ref().filter(|_| self.unit.is_none());
+        let optional = [&columns.run, &columns.device, &columns.size].map(Option::as_ref);
+        let first = [Some(&columns.name), Some(&columns.time), unit];
+        first
             .into_iter()
-            .chain(optional.into_iter().flatten());
-        all.map(String::as_str)
+            .chain(optional)
+            .flatten()
+            .map(String::as_str)
     }
 
     fn read_csv(&mut self, source: Source, notes: &mut Notes) -> Result<(), FileError> {

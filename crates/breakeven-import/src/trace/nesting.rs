@@ -26,8 +26,7 @@ struct Open {
     start: i64,
     end: i64,
     operation: u32,
-    /// Where its path was kept.
-    path: Option<u32>,
+    path: u32,
     inside_ns: u64,
     nested: u64,
 }
@@ -46,8 +45,7 @@ pub(super) struct Own {
 struct Done {
     own: HashMap<u32, Own>,
     paths: Paths,
-    /// Calls whose path was not kept, and that overlap with too many for one.
-    without_path: u64,
+    /// Calls that overlap with too many others for a path.
     beside: u64,
 }
 
@@ -72,11 +70,6 @@ pub(super) fn nested<'n>(
     }
     let why = format!("in no call path: they overlap with more than {LANES} others");
     notes.left_out(done.beside, "call(s)", &why);
-    notes.left_out(
-        done.without_path,
-        "call(s)",
-        "not distinguished by call path: there are more than 1048576 of them",
-    );
     (done.own, done.paths.stacks(name, notes))
 }
 
@@ -103,12 +96,8 @@ impl Done {
         }
         let lane = &mut lanes[lane];
         let around = lane.last();
-        let path = match around {
-            Some(Open { path: None, .. }) => None,
-            _ => (self.paths).step(around.and_then(|around| around.path), call.operation),
-        };
+        let path = (self.paths).step(around.map(|around| around.path), call.operation);
         let end = around.map_or(call.end, |around| call.end.min(around.end));
-        self.without_path += u64::from(path.is_none());
         lane.push(Open {
             start: call.start,
             end,
@@ -125,12 +114,10 @@ impl Done {
         let own = self.own.entry(call.operation).or_default();
         own.ns = own.ns.saturating_add(own_ns);
         own.nested = own.nested.saturating_add(call.nested);
-        if let Some(path) = call.path {
-            let path = self.paths.get_mut(path);
-            path.calls += 1;
-            path.total_ns += ns as f64;
-            path.self_ns += own_ns as f64;
-        }
+        let path = self.paths.get_mut(call.path);
+        path.calls += 1;
+        path.total_ns += ns as f64;
+        path.self_ns += own_ns as f64;
         if let Some(around) = around {
             around.inside_ns = around.inside_ns.saturating_add(ns);
             around.nested = around.nested.saturating_add(call.nested + 1);

@@ -49,69 +49,58 @@ impl Work {
 
 /// One device while its activities come in.
 #[derive(Debug, Default)]
-pub(super) struct DeviceWork {
-    all: Vec<Done>,
-    copies: BTreeMap<&'static str, Copies>,
-}
+pub(super) struct DeviceWork(Vec<Done>);
 
 /// An activity.
 #[derive(Debug, Clone, Copy)]
 struct Done {
     start: i64,
     end: i64,
-    kind: Kind,
+    work: Work,
     stream: Option<u64>,
 }
 
-/// What an activity is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Compute,
-    Communication,
-    Copy,
+impl Done {
+    fn is_kernel(&self) -> bool {
+        matches!(self.work, Work::Compute | Work::Communication)
+    }
 }
 
 impl DeviceWork {
     pub(super) fn add(&mut self, work: Work, stream: Option<u64>, start: i64, end: i64) {
-        let kind = match work {
-            Work::Compute => Kind::Compute,
-            Work::Communication => Kind::Communication,
-            Work::Copy(direction, bytes) => {
-                self.copied(direction, bytes, end.abs_diff(start));
-                Kind::Copy
-            }
-        };
-        self.all.push(Done {
+        self.0.push(Done {
             start,
             end,
-            kind,
+            work,
             stream,
         });
     }
 
-    fn copied(&mut self, direction: &'static str, bytes: Option<u64>, ns: u64) {
-        let copies = self.copies.entry(direction).or_insert_with(|| Copies {
-            direction: direction.to_owned(),
-            bytes: Some(0),
-            ..Copies::default()
-        });
-        copies.count += 1;
-        copies.total_ns = copies.total_ns.saturating_add(ns);
-        // One copy of unknown size, and the sum is unknown.
-        copies.bytes = (copies.bytes.zip(bytes)).map(|(sum, more)| sum.saturating_add(more));
-    }
-
-    pub(super) fn into_activity(mut self, device: &str, notes: &mut Notes) -> Activity {
-        self.all.sort_unstable_by_key(|one| one.start);
-        let union =
-            |kinds: &[Kind]| union_ns(self.all.iter().filter(|one| kinds.contains(&one.kind)));
-        let (compute, copy) = (union(&[Kind::Compute]), union(&[Kind::Copy]));
-        let communication = union(&[Kind::Communication]);
+    pub(super) fn into_activity(self, device: &str, notes: &mut Notes) -> Activity {
+        let mut all = self.0;
+        all.sort_unstable_by_key(|one| one.start);
+        let union = |is: fn(&Done) -> bool| union_ns(all.iter().filter(|one| is(one)));
+        let compute = union(|one| one.work == Work::Compute);
+        let communication = union(|one| one.work == Work::Communication);
+        let copy = union(|one| !one.is_kernel());
         // What both cover is counted twice by the sum and once by the union.
         let both =
             |one: u64, other: u64, either: u64| one.saturating_add(other).saturating_sub(either);
+        let mut copies: BTreeMap<&str, Copies> = BTreeMap::new();
         let mut streams: BTreeMap<u64, Vec<Done>> = BTreeMap::new();
-        for one in &self.all {
+        for one in &all {
+            if let Work::Copy(direction, bytes) = one.work {
+                let copies = copies.entry(direction).or_insert_with(|| Copies {
+                    direction: direction.to_owned(),
+                    bytes: Some(0),
+                    ..Copies::default()
+                });
+                copies.count += 1;
+                copies.total_ns = copies.total_ns.saturating_add(one.end.abs_diff(one.start));
+                // One copy of unknown size, and the sum is unknown.
+                let sum = copies.bytes.zip(bytes);
+                copies.bytes = sum.map(|(sum, more)| sum.saturating_add(more));
+            }
             if let Some(stream) = one.stream {
                 streams.entry(stream).or_default().push(*one);
             }
@@ -122,21 +111,20 @@ impl DeviceWork {
             kernels: kernels(&all),
             copies: all.len() as u64 - kernels(&all),
         });
-        let first = self.all.first().map_or(0, |one| one.start);
-        let last = self.all.iter().map(|one| one.end).max().unwrap_or(0);
-        let kernel = [Kind::Compute, Kind::Communication];
+        let first = all.first().map_or(0, |one| one.start);
+        let last = all.iter().map(|one| one.end).max().unwrap_or(0);
         let activity = Activity {
             device: device.to_owned(),
             span_ns: last.abs_diff(first),
-            busy_ns: union_ns(&self.all),
+            busy_ns: union(|_| true),
             compute_ns: compute,
             communication_ns: communication,
-            communication_overlap_ns: both(compute, communication, union(&kernel)),
+            communication_overlap_ns: both(compute, communication, union(Done::is_kernel)),
             copy_ns: copy,
-            copy_overlap_ns: both(compute, copy, union(&[Kind::Compute, Kind::Copy])),
-            kernels: kernels(&self.all),
+            copy_overlap_ns: both(compute, copy, union(|one| one.work != Work::Communication)),
+            kernels: kernels(&all),
             launches: None,
-            copies: self.copies.into_values().collect(),
+            copies: copies.into_values().collect(),
             streams: streams.collect(),
         };
         if activity.kernels == 0 {
@@ -148,7 +136,7 @@ impl DeviceWork {
 }
 
 fn kernels(all: &[Done]) -> u64 {
-    all.iter().filter(|one| one.kind != Kind::Copy).count() as u64
+    all.iter().filter(|one| one.is_kernel()).count() as u64
 }
 
 /// How long any of them was, which come in the order of their beginnings, ns.
