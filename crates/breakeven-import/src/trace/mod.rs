@@ -1,5 +1,5 @@
 //! What all traces become: operations with samples, own times, call paths, the newest
-//! events, and what the devices did. A trace is in memory with some 100 bytes of each event.
+//! events, and what the devices did. A trace is in memory with 100 to 200 bytes of each event.
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem;
