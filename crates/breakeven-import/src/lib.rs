@@ -28,6 +28,7 @@ mod note;
 mod other;
 mod paths;
 mod read;
+mod reader;
 mod source;
 mod trace;
 mod unit;

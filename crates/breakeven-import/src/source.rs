@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use breakeven_profile::file::{FileError, FileErrorKind};
 use flate2::bufread::MultiGzDecoder;
 
-use crate::json::keys;
 use crate::note::{Notes, position};
+use crate::reader::keys;
 
 /// Bytes by which a format is recognised.
 const HEAD: u64 = 64 * 1024;
