@@ -10,23 +10,23 @@ use crate::gather::{Gather, MOST_NS, Own};
 use crate::note::Notes;
 use crate::paths::Paths;
 
-/// The samples of a profile, by paths of frames by number.
+/// The samples of a profile, by paths of operations: frames of one name are one.
 #[derive(Default)]
 pub(crate) struct Folded {
+    operations: Gather,
     paths: Paths,
     /// Samples that came one by one, not summed by the writer.
     counted: u64,
-    cut: u64,
     empty: u64,
     not_times: u64,
 }
 
 impl Folded {
-    /// The path that goes on from another with a frame; the other where there is no room.
-    pub(crate) fn step(&mut self, parent: Option<u32>, frame: u32) -> Option<u32> {
-        let path = self.paths.step(parent, frame);
-        self.cut += u64::from(path.is_none());
-        path.or(parent)
+    /// The path that goes on from another with a frame of that name.
+    pub(crate) fn step(&mut self, parent: Option<u32>, name: &str) -> u32 {
+        let cpu = self.operations.device("cpu");
+        let operation = self.operations.number(name, cpu, "");
+        self.paths.step(parent, operation)
     }
 
     /// Adds a sample of a path.
@@ -50,36 +50,15 @@ impl Folded {
         path.self_ns = (path.self_ns + ns).min(MOST_NS);
     }
 
-    /// The profile of all; frames of one name are one operation.
-    pub(crate) fn profile(
-        mut self,
-        names: &[String],
-        notes: &mut Notes,
-    ) -> Result<Profile, FileError> {
-        for (count, what, why) in [
-            (
-                self.not_times,
-                "weight(s)",
-                "they are not times (NaN, infinite, negative, or over 2^63 ns)",
-            ),
-            (self.empty, "sample(s)", "they have no frames"),
-            (
-                self.cut,
-                "frame(s)",
-                "there are more than 1048576 call paths; what goes on from there counts for the \
-                 path before",
-            ),
-        ] {
-            notes.left_out(count, what, why);
-        }
-        let mut operations = Gather::default();
-        let cpu = operations.device("cpu");
-        let of_frame: Vec<u32> = (names.iter())
-            .map(|name| operations.number(name, cpu, ""))
-            .collect();
-        let sums = self.sums(&of_frame);
+    /// The profile of all.
+    pub(crate) fn profile(mut self, notes: &mut Notes) -> Result<Profile, FileError> {
+        let why = "they are not times (NaN, infinite, negative, or over 2^63 ns)";
+        notes.left_out(self.not_times, "weight(s)", why);
+        notes.left_out(self.empty, "sample(s)", "they have no frames");
+        let sums = self.sums();
         self.add_up();
-        let name = |frame: u32| &*operations.get(of_frame[frame as usize]).operation.name;
+        let mut operations = self.operations;
+        let name = |operation: u32| &*operations.get(operation).operation.name;
         let stacks = self.paths.stacks(name, notes);
         for (operation, sum) in sums {
             let operation = operations.get_mut(operation);
@@ -118,12 +97,12 @@ impl Folded {
 
     /// What each operation's samples add up to: every path's weight counts for the
     /// operations on it, once for one that is there twice.
-    fn sums(&self, of_frame: &[u32]) -> BTreeMap<u32, Sum> {
+    fn sums(&self) -> BTreeMap<u32, Sum> {
         let mut sums: BTreeMap<u32, Sum> = BTreeMap::new();
         let seen = self.paths.all.iter().filter(|path| path.calls > 0);
         for (mark, path) in (1_u64..).zip(seen) {
             for each in self.paths.outwards(path) {
-                let sum = sums.entry(of_frame[each.frame as usize]).or_default();
+                let sum = sums.entry(each.frame).or_default();
                 if sum.mark != mark {
                     sum.mark = mark;
                     sum.samples = sum.samples.saturating_add(path.calls);

@@ -42,12 +42,6 @@ const METRICS: [(&str, &str, &str); 10] = [
 /// The memory of a run, which is no counter.
 const MEMORY: &str = "memory";
 
-/// Devices that are kept apart …
-const DEVICES: usize = 1 << 10;
-
-/// … and the one that stands for those beyond.
-const OTHER_DEVICES: &str = "(other devices)";
-
 /// The operations of a file by number, in the order in which it names them first.
 #[derive(Default)]
 pub(crate) struct Gather {
@@ -55,6 +49,7 @@ pub(crate) struct Gather {
     pub(crate) about: Profile,
     operations: Vec<Gathered>,
     devices: Vec<String>,
+    device_numbers: HashMap<String, u32>,
     /// By device: operations by name, with their size if they have one.
     numbers: Vec<HashMap<String, u32>>,
     /// By name and device: the marks of the entries of that name, and their numbers.
@@ -64,7 +59,6 @@ pub(crate) struct Gather {
     long_names: u64,
     is_trace: bool,
     others: u64,
-    other_devices: u64,
 }
 
 /// One operation while its samples come in.
@@ -145,16 +139,14 @@ impl Gather {
 
     /// The number of a device.
     pub(crate) fn device(&mut self, id: &str) -> u32 {
-        if let Some(known) = self.devices.iter().position(|device| device == id) {
-            return known as u32;
+        if let Some(known) = self.device_numbers.get(id) {
+            return *known;
         }
-        if self.devices.len() >= DEVICES && id != OTHER_DEVICES {
-            self.other_devices += 1;
-            return self.device(OTHER_DEVICES);
-        }
+        let number = self.devices.len() as u32;
+        self.device_numbers.insert(id.to_owned(), number);
         self.devices.push(id.to_owned());
         self.numbers.push(HashMap::new());
-        self.devices.len() as u32 - 1
+        number
     }
 
     /// The number of an operation; `category` is what a tracer calls its kind.
@@ -332,9 +324,7 @@ impl Gather {
             "their names: the trace has more than {OPERATIONS} operations, so they count as \
              {OTHERS}"
         );
-        notes.left_out(self.others, "event(s)", why);
-        let why = format!("the id of their device: beyond {DEVICES} it is {OTHER_DEVICES}");
-        notes.left_out(self.other_devices, "value(s)", why);
+        notes.left_out(self.others, "event(s)", &why);
         let operations = self.operations.into_iter();
         let operations = operations.filter(|each| !each.is_skipped || !each.runs.is_empty());
         operations.map(|each| each.into_operation(notes)).collect()
@@ -474,13 +464,10 @@ impl Gathered {
         self.own = Some(Own { ns, nested });
     }
 
-    /// Gives it another name, which no other of its device has.
-    pub(crate) fn rename(&mut self, name: &str) {
-        self.operation.name = bounded(name).text.into_owned();
-    }
-
     fn into_operation(mut self, notes: &mut Notes) -> Operation {
-        notes.not_times(&self.operation.name, self.not_times);
+        let what = format!("value(s) of {}", one_line(&self.operation.name));
+        let why = "they are not times (NaN, infinite, negative or more than 104 days)";
+        notes.left_out(self.not_times, &what, why);
         let shapes = [("grid", self.grid.text()), ("block", self.block.text())];
         for (name, shape) in shapes {
             if let Some(shape) = shape {

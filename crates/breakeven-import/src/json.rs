@@ -1,209 +1,90 @@
-//! JSON of other tools, read into a type with the place of what is wrong. What JSON does not
-//! have is mended, and of a document that ends early or is damaged further on, what came
-//! before is read ([`Mended`]). An entry of a list that is not as it
-//! should be is left out and named, and so is a value inside it that may be missing.
+//! JSON of other tools as its writers really leave it: with `NaN`, control characters, wrong
+//! escapes, bytes that are not UTF-8, trailing commas, damaged entries and an early end. What is
+//! wrong is mended and noted with its place, and what came before a place that cannot be read
+//! counts. A value or an entry of another shape than the tool writes is left out and named.
+
+use std::borrow::Cow;
+use std::path::Path;
 
 use breakeven_profile::file::{FileError, FileErrorKind, in_words};
 use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 use serde_json::Value;
-use serde_json::error::Category;
-use serde_path_to_error::{Path, Segment};
+use serde_path_to_error::{Path as Place, Segment};
 
-use crate::mended::{Mended, json};
 use crate::note::Notes;
-use crate::source::Source;
-use crate::walk::{Parts, Walk};
+use crate::reader::Reader;
+use crate::source::{MOST_MIB_OF_TRACE, Source};
 
-/// Reads a document that fits into memory.
-pub(crate) fn read<T: DeserializeOwned>(source: Source) -> Result<T, FileError> {
-    read_changed(source, |_| {})
+/// Reads a document.
+pub(crate) fn read<T: DeserializeOwned>(source: Source, notes: &mut Notes) -> Result<T, FileError> {
+    let path = source.path().to_owned();
+    let text = source.into_memory(notes)?;
+    of(&text, &path, Value::Null, notes)
 }
 
-/// [`read`] of a document whose bytes are changed before.
-pub(crate) fn read_changed<T: DeserializeOwned>(
-    source: Source,
-    change: impl FnOnce(&mut [u8]),
+/// Reads a text, in which `NaN` stands for that value.
+pub(crate) fn of<T: DeserializeOwned>(
+    text: &[u8],
+    path: &Path,
+    nan: Value,
+    notes: &mut Notes,
 ) -> Result<T, FileError> {
-    let path = source.path().to_owned();
-    let mended = source.mended();
-    let mut text = source.into_memory()?;
-    change(&mut text);
-    let mut read = parsed(&text, &mended);
-    let mut document: Option<Value> = None;
-    if read.is_err() {
-        document = serde_json::from_slice(&text).ok();
-        if document.is_none() {
-            text = json(&text, [1, 1], &mended, false).into_bytes();
-            read = parsed(&text, &mended);
-            document = serde_json::from_slice(&text).ok();
-        }
-    }
-    let (reason, end) = match read {
-        Ok(value) => return Ok(value),
-        Err(reason) => reason,
-    };
-    if let Some(Ok((value, odd))) = document.map(lenient) {
-        let position = [reason.line(), reason.column()].map(Option::unwrap_or_default);
-        let what = "not as the tool writes it and read as missing";
-        let places = odd.iter().filter_map(|odd| odd.split(": ").next());
-        places.for_each(|place| mended.add(what, place.as_bytes(), position, b""));
-        return Ok(value);
-    }
-    let (mut reason, mut end) = (reason, end);
-    for _ in 0..MOST_REMOVED {
-        let Some(shorter) = without_entry(&text, end) else {
-            break;
-        };
-        let position = [reason.line(), reason.column()].map(Option::unwrap_or_default);
-        mended.add("no valid JSON and left out", b"an entry", position, b"");
-        text = shorter;
-        (reason, end) = match parsed(&text, &mended) {
-            Ok(value) => return Ok(value),
-            Err(reason) => reason,
-        };
-    }
-    match closed(&text[..end]).and_then(|text| parsed(&text, &mended).ok()) {
-        Some(value) => {
-            mended.stop(reason);
+    let mut reader = Reader::of(text, 1, notes);
+    reader.nan = nan;
+    let (value, wrong) = reader.document();
+    let why = |error: FileError| error.at_path(path);
+    let read = value.map(lenient);
+    match (read, wrong) {
+        (Some(Ok((value, odd))), wrong) => {
+            wrong.into_iter().for_each(|wrong| notes.stop(wrong));
+            for place in odd {
+                notes.leave_out("value(s)", ODD, &place);
+            }
             Ok(value)
         }
-        None => Err(reason.at_path(&path)),
+        (_, Some(wrong)) => Err(why(wrong)),
+        (Some(Err(wrong)), None) => Err(why(FileError::new(FileErrorKind::Value, wrong))),
+        (None, None) => Err(why(FileError::truncated())),
     }
 }
 
-/// The value of a document, or why there is none, and how much of it is valid JSON: nothing
-/// if another value is needed.
-fn parsed<T: DeserializeOwned>(text: &[u8], mended: &Mended) -> Result<T, (FileError, usize)> {
-    let mut json = serde_json::Deserializer::from_reader(text);
-    let mut track = serde_path_to_error::Track::new();
-    let read = T::deserialize(serde_path_to_error::Deserializer::new(
-        &mut json, &mut track,
-    ));
-    if let (true, Err(reason)) = (read.is_ok(), json.end()) {
-        mended.stop(FileError::json(&reason, ""));
+/// Reads a line of that number, which is a document of its own, also with a comma behind it.
+pub(crate) fn line(line: &str, number: usize, notes: &mut Notes) -> Result<Value, FileError> {
+    let line = line.trim_end().trim_end_matches(',');
+    match Reader::of(line.as_bytes(), number, notes).document() {
+        (Some(value), None) => Ok(value),
+        (_, wrong) => Err(wrong.unwrap_or_else(FileError::truncated)),
     }
-    read.map_err(|reason| {
-        let lines = text.split_inclusive(|byte| *byte == b'\n');
-        let before = lines
-            .take(reason.line() - 1)
-            .map(<[u8]>::len)
-            .sum::<usize>();
-        let end = match reason.classify() {
-            Category::Eof => text.len(),
-            Category::Syntax => before + reason.column().saturating_sub(1),
-            Category::Io | Category::Data => 0,
-        };
-        (
-            FileError::json(&reason, &track.path().to_string()),
-            end.min(text.len()),
-        )
-    })
 }
 
-/// Entries that are left out of one file, each for a parse of all of it.
-const MOST_REMOVED: usize = 32;
-
-/// The document without the entry whose JSON is wrong at `at`: from the innermost object of a
-/// list that is open there to the next object of that list, or to the list's end.
-fn without_entry(text: &[u8], at: usize) -> Option<Vec<u8>> {
-    let open = open_brackets(&text[..at]);
-    let is_entry = |pair: &&[Open]| (pair[0].end, pair[1].end) == (b']', b'}');
-    let entry = open.windows(2).rev().find(is_entry)?[1].at;
-    let solid = |from: usize| {
-        let rest = text[from..].iter();
-        let place = rest.clone().position(|byte| !byte.is_ascii_whitespace())?;
-        Some((from + place, text[from + place]))
-    };
-    let mut ends = (at..text.len()).filter(|place| text[*place] == b'}');
-    let (next, is_last) = ends.find_map(|end| match solid(end + 1)? {
-        (comma, b',') => match solid(comma + 1)? {
-            (next, b'{') => Some((next, false)),
-            _ => None,
-        },
-        (list_end, b']') => Some((list_end, true)),
-        _ => None,
-    })?;
-    let mut shorter = text[..entry].to_vec();
-    if is_last {
-        let is_between = |byte: &u8| byte.is_ascii_whitespace() || *byte == b',';
-        shorter
-            .truncate(shorter.len() - shorter.iter().rev().take_while(|b| is_between(b)).count());
+/// Reads documents one behind the other.
+pub(crate) fn documents(text: &str, notes: &mut Notes) -> Vec<Value> {
+    let mut reader = Reader::of(text.as_bytes(), 1, notes);
+    let mut all = Vec::new();
+    while reader.wrong.is_none() && reader.peek().is_some() {
+        let value = reader.value();
+        all.extend(value.filter(|_| reader.wrong.is_none()));
     }
-    shorter.extend(&text[next..]);
-    Some(shorter)
-}
-
-/// A bracket that is open.
-struct Open {
-    at: usize,
-    /// What closes it.
-    end: u8,
-    /// Where the last complete entry inside it ends.
-    complete: Option<usize>,
-}
-
-/// The brackets that are open at the end of the beginning of a document.
-fn open_brackets(beginning: &[u8]) -> Vec<Open> {
-    let mut open: Vec<Open> = Vec::new();
-    let (mut in_text, mut escaped) = (false, false);
-    let opened = |at, end| Open {
-        at,
-        end,
-        complete: None,
-    };
-    for (at, byte) in beginning.iter().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = in_text,
-            b'"' => in_text = !in_text,
-            _ if in_text => {}
-            b'[' => open.push(opened(at, b']')),
-            b'{' => open.push(opened(at, b'}')),
-            b']' | b'}' => {
-                open.pop();
-            }
-            b',' => {
-                if let Some(around) = open.last_mut() {
-                    around.complete = Some(at);
-                }
-            }
-            _ => {}
-        }
-        if let (b']' | b'}', false, Some(around)) = (byte, in_text, open.last_mut()) {
-            around.complete = Some(at + 1);
-        }
+    if let Some(wrong) = reader.wrong {
+        notes.stop(wrong);
     }
-    open
+    all
 }
 
-/// The beginning of a document without the entry in which it ends, closed: of the outermost
-/// list that has a complete entry, all complete ones stay, or else those of the innermost
-/// object that is in no list.
-fn closed(beginning: &[u8]) -> Option<Vec<u8>> {
-    let open = open_brackets(beginning);
-    let first_list = open.iter().position(|each| each.end == b']');
-    let (around, lists) = open.split_at(first_list.unwrap_or(open.len()));
-    let list = lists
-        .iter()
-        .position(|each| each.end == b']' && each.complete.is_some());
-    let object = || around.iter().rposition(|each| each.complete.is_some());
-    let last = list.map(|at| around.len() + at).or_else(object)?;
-    let mut text = beginning[..open[last].complete?].to_vec();
-    text.extend(open[..=last].iter().rev().map(|each| each.end));
-    Some(text)
-}
-
-/// Reads a document that may be longer than memory.
-pub(crate) fn stream(source: Source, parts: &mut impl Parts) -> Result<(), FileError> {
-    let path = source.path().to_owned();
-    let mended = source.mended();
-    let Err(error) = Walk::of(source.into_bytes()?, parts, mended.clone()).document() else {
-        return Ok(());
-    };
-    let error = error.at_path(&path);
-    match error.kind() {
-        FileErrorKind::Syntax | FileErrorKind::Truncated => mended.stop(error),
-        _ => return Err(error),
+/// Hands over the values at the places that are wanted, such as `traceEvents[]`, one by one: of
+/// a long trace only the text is in memory.
+pub(crate) fn each(
+    source: Source,
+    mut want: impl FnMut(&str) -> bool,
+    notes: &mut Notes,
+    mut part: impl FnMut(&str, Value, &mut Notes),
+) -> Result<(), FileError> {
+    let text = source.into_bytes(MOST_MIB_OF_TRACE, notes)?;
+    let mut reader = Reader::of(&text, 1, notes);
+    reader.walk(&mut String::new(), &mut want, &mut part);
+    reader.end();
+    if let Some(wrong) = reader.wrong {
+        notes.stop(wrong);
     }
     Ok(())
 }
@@ -213,6 +94,9 @@ pub(crate) struct Entries<T> {
     pub(crate) read: Vec<T>,
     left_out: Vec<(&'static str, String)>,
 }
+
+/// Why a value or an entry is left out.
+const ODD: &str = "they are not as the tool writes them";
 
 /// Keys of an entry's name in the formats that are read.
 const NAMES: [&str; 6] = [
@@ -233,7 +117,7 @@ impl<T> Entries<T> {
 
     pub(crate) fn note(&self, notes: &mut Notes) {
         for (what, place) in &self.left_out {
-            notes.leave_out(what, "they are not as the tool writes them", place);
+            notes.leave_out(what, ODD, place);
         }
     }
 }
@@ -288,7 +172,7 @@ pub(crate) fn lenient<T: DeserializeOwned>(mut value: Value) -> Result<(T, Vec<S
 
 /// Takes the value at a place out of a document. In a list, whose other entries keep their
 /// places, null stands for it, unless that is what was wrong.
-fn take(document: &mut Value, place: &Path) -> Option<Value> {
+fn take(document: &mut Value, place: &Place) -> Option<Value> {
     let mut steps: Vec<&Segment> = place.iter().collect();
     let last = steps.pop()?;
     let around = steps
@@ -318,50 +202,91 @@ impl TryFrom<Value> for Number {
     type Error = String;
 
     fn try_from(value: Value) -> Result<Self, String> {
-        let number = match &value {
-            Value::Null => Some(f64::NAN),
-            Value::String(text) => text.trim().parse().ok(),
-            value => value.as_f64(),
+        let kind = match &value {
+            Value::Null => return Ok(Self(f64::NAN)),
+            Value::String(_) => "invalid value: string",
+            _ => "invalid type:",
         };
-        let kind = if value.is_string() {
-            "invalid value: string"
-        } else {
-            "invalid type:"
-        };
-        number
-            .map(Self)
-            .ok_or_else(|| format!("{kind} {value}, expected a number"))
+        let found = number(&value).map(Self);
+        found.ok_or_else(|| format!("{kind} {value}, expected a number"))
     }
+}
+
+/// A number, also as a text.
+pub(crate) fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::String(text) => text.trim().parse().ok(),
+        value => value.as_f64(),
+    }
+}
+
+/// A text, or what stands for one: a number, true, what is in an object; else nothing.
+pub(crate) fn text(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::String(text) => text.into(),
+        // As in `id2`: {"local": "0x1"}.
+        Value::Object(map) => map.values().map(text).collect::<String>().into(),
+        Value::Null | Value::Array(_) => "".into(),
+        other => other.to_string().into(),
+    }
+}
+
+/// A whole number that is not negative, also as a text.
+#[expect(clippy::cast_sign_loss, reason = "the range begins at zero")]
+pub(crate) fn count(value: &Value) -> Option<u64> {
+    let is_count = |value: &f64| (0.0..9e15).contains(value) && value.fract() == 0.0;
+    let whole = value.as_u64();
+    whole.or_else(|| Some(number(value).filter(is_count)? as u64))
+}
+
+/// The farthest from its clock's zero that a time may be, ns: 146 years.
+const FARTHEST_NS: u64 = 1 << 62;
+
+/// A time of a trace, a number in a unit of so many ns, as ns of its clock.
+pub(crate) fn ns(value: &Value, unit_ns: i64) -> Option<i64> {
+    let ns = match value.as_i64() {
+        Some(whole) => whole.checked_mul(unit_ns)?,
+        None => {
+            // The whole part times the unit is exact, where the product of all is not.
+            let value = number(value).filter(|value| value.is_finite())?;
+            let fraction = (value.fract() * unit_ns as f64).round() as i64;
+            let whole = (value.trunc() as i64).checked_mul(unit_ns)?;
+            whole.checked_add(fraction)?
+        }
+    };
+    (ns.unsigned_abs() <= FARTHEST_NS).then_some(ns)
+}
+
+/// Three counts, as of a launch's grid: `[64, 1, 1]`, or rocprofv3's `{"x": 64, …}`.
+pub(crate) fn three(value: &Value) -> Option<[u64; 3]> {
+    let three = match value {
+        Value::Array(list) => [0, 1, 2].map(|at| count(list.get(at)?)),
+        axes => ["x", "y", "z"].map(|axis| count(axes.get(axis)?)),
+    };
+    Some([three[0]?, three[1].unwrap_or(1), three[2].unwrap_or(1)])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
-    fn a_document_that_ends_early_has_its_complete_entries() {
-        let closed = |text: &str| {
-            closed(text.as_bytes()).map(|text| String::from_utf8(text).expect("a text"))
-        };
-        for (text, expected) in [
-            (
-                r#"{"a": [{"b": [1, 2]}, {"b": [3, 4"#,
-                Some(r#"{"a": [{"b": [1, 2]}]}"#),
-            ),
-            (
-                r#"{"a": [{"b": [1, 2, 3"#,
-                Some(r#"{"a": [{"b": [1, 2]}]}"#),
-            ),
-            (r#"[1, "]", "x\\", 2"#, Some(r#"[1, "]", "x\\"]"#)),
-            (r#"{"a": [1, 2], "b": {"c"#, Some(r#"{"a": [1, 2]}"#)),
-            (
-                r#"{"a": 1, "b": {"c": [3], "d": [{"e": 1, "f": "#,
-                Some(r#"{"a": 1, "b": {"c": [3]}}"#),
-            ),
-            (r#"{"a": 1"#, None),
-            (r#"{"a": [1"#, None),
+    fn values_of_any_shape() {
+        assert_eq!(ns(&json!(12.5), 1_000), Some(12_500));
+        assert_eq!(count(&json!(" 7 ")), Some(7));
+        assert_eq!(count(&json!(2.0)), Some(2));
+        for none in [
+            json!(null),
+            json!("nan"),
+            json!("inf"),
+            json!([1]),
+            json!(-1e30),
         ] {
-            assert_eq!(closed(text).as_deref(), expected, "{text}");
+            assert_eq!((ns(&none, 1_000), count(&none)), (None, None), "{none}");
         }
+        assert_eq!(three(&json!({"x": 2, "y": 3})), Some([2, 3, 1]));
+        assert_eq!(three(&json!([4])), Some([4, 1, 1]));
+        assert_eq!(text(&json!({"local": "0x1"})), "0x1");
     }
 }

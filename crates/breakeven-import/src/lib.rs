@@ -23,16 +23,15 @@ mod formats;
 mod gather;
 mod json;
 mod machine;
-mod mended;
 mod name;
 mod note;
 mod other;
 mod paths;
 mod read;
+mod reader;
 mod source;
 mod trace;
 mod unit;
-mod walk;
 
 pub use formats::Format;
 pub use formats::table::{Columns, ColumnsError};

@@ -1,5 +1,8 @@
 //! What an importer has to say beside the profile.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::Profile;
 
@@ -22,7 +25,19 @@ pub struct Entry {
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     notes: Vec<Note>,
-    history: Vec<Entry>,
+    /// What was mended while the file was read.
+    mended: Vec<Mended>,
+    /// Why reading stopped before the end of the file.
+    pub(crate) stopped: Option<FileError>,
+    /// The measurements that the file keeps, oldest first.
+    pub(crate) history: Vec<Entry>,
+}
+
+/// How something was mended, what the first was, and how often.
+type Mended = (&'static str, String, u64);
+
+fn mended((how, first, count): &Mended) -> String {
+    format!("{first} is {how} ({count} in all)")
 }
 
 #[derive(Debug, PartialEq)]
@@ -30,8 +45,6 @@ struct Note {
     /// How many of what the text names were left out.
     count: Option<u64>,
     text: String,
-    /// It may be why nothing is left.
-    is_reason: bool,
 }
 
 impl Note {
@@ -46,15 +59,11 @@ impl Note {
 impl Notes {
     /// Adds one, unless it was said already.
     pub(crate) fn add(&mut self, text: impl Into<String>) {
-        self.push(None, text.into(), false);
+        self.push(None, text.into());
     }
 
-    fn push(&mut self, count: Option<u64>, text: String, is_reason: bool) {
-        let note = Note {
-            count,
-            text,
-            is_reason,
-        };
+    fn push(&mut self, count: Option<u64>, text: String) {
+        let note = Note { count, text };
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
@@ -62,10 +71,9 @@ impl Notes {
 
     /// Adds that parts were left out, if there are any: how many, what they are, as in `line(s)`,
     /// and why.
-    pub(crate) fn left_out(&mut self, count: u64, what: &str, why: impl AsRef<str>) {
+    pub(crate) fn left_out(&mut self, count: u64, what: &str, why: &str) {
         if count > 0 {
-            let text = format!("{what} left out: {}", why.as_ref());
-            self.push(Some(count), text, true);
+            self.push(Some(count), format!("{what} left out: {why}"));
         }
     }
 
@@ -74,7 +82,7 @@ impl Notes {
         let start = format!("{what} left out: {why}; the first is ");
         match (self.notes.iter_mut()).find(|note| note.text.starts_with(&start)) {
             Some(Note { count, .. }) => *count = count.map(|count| count + 1),
-            None => self.push(Some(1), start + &one_line(place), true),
+            None => self.push(Some(1), start + &one_line(place)),
         }
     }
 
@@ -104,55 +112,82 @@ impl Notes {
         self.lacks(format!("direction of {}", one_line(figure)), why);
     }
 
-    /// Adds that entries were left out, if there are any, and which was the first.
-    pub(crate) fn skipped(&mut self, skipped: Skipped, what: &str, why: &str) {
-        let why = format!("{why}; the first is {}", skipped.first);
-        self.left_out(skipped.count, what, why);
+    /// Counts one more thing that was mended, and keeps what and where the first is: a part of
+    /// a text whose first line has that number.
+    pub(crate) fn mend(&mut self, how: &'static str, text: &[u8], at: Range<usize>, line: usize) {
+        if let Some((.., count)) = self.mended.iter_mut().find(|(known, ..)| *known == how) {
+            *count += 1;
+            return;
+        }
+        let (line, column) = position(text, at.start, line);
+        let found = String::from_utf8_lossy(&text[at.start..at.end.min(at.start + 40)]);
+        let first = format!("line {line}, column {column}: {found:?}");
+        self.mended.push((how, first, 1));
     }
 
-    /// Adds that values of an operation are no times.
-    pub(crate) fn not_times(&mut self, operation: &str, values: u64) {
-        if values > 0 {
-            let text = format!(
-                "{operation}: {values} value(s) are not times (NaN, infinite, negative or more than \
-                 104 days) and were left out"
-            );
-            self.push(None, text, true);
+    /// A part of a text as UTF-8, in which what is not is replaced.
+    pub(crate) fn utf8<'t>(
+        &mut self,
+        text: &'t [u8],
+        part: Range<usize>,
+        line: usize,
+    ) -> Cow<'t, str> {
+        let mut at = part.start;
+        for chunk in text[part.clone()].utf8_chunks() {
+            at += chunk.valid().len();
+            if !chunk.invalid().is_empty() {
+                self.mend("not UTF-8 and read as \u{fffd}", text, at..at + 1, line);
+                at += chunk.invalid().len();
+            }
         }
+        String::from_utf8_lossy(&text[part])
+    }
+
+    /// Reading stopped before the end of the file, for this reason.
+    pub(crate) fn stop(&mut self, reason: FileError) {
+        self.stopped.get_or_insert(reason);
+    }
+
+    /// The text ends before its writer's last lines.
+    pub(crate) fn cut(&mut self, text: &str) {
+        self.stop(FileError::truncated().at_position(text.lines().count(), 1));
     }
 
     /// Why nothing is left: what was left out first, or `message` behind its `;`.
     pub(crate) fn nothing(&self, message: &str) -> FileError {
-        let reason = self.notes.iter().find(|note| note.is_reason);
+        let left_out = self.notes.iter().find(|note| note.count.is_some());
+        let reason = (left_out.map(Note::text)).or_else(|| self.mended.first().map(mended));
         let message = match (reason, message.split_once(';')) {
-            (Some(reason), Some((message, _))) => format!("{message}; {}", reason.text()),
+            (Some(reason), Some((message, _))) => format!("{message}; {reason}"),
             _ => message.to_owned(),
         };
         FileError::new(FileErrorKind::Empty, message)
     }
 
-    /// The measurements that the file keeps, oldest first.
-    pub(crate) fn history(&mut self, entries: Vec<Entry>) {
-        self.history = entries;
-    }
-
-    pub(crate) fn into_parts(self) -> (Vec<String>, Vec<Entry>) {
-        (self.notes.iter().map(Note::text).collect(), self.history)
+    /// All of them as texts.
+    pub(crate) fn texts(&self) -> Vec<String> {
+        let notes = self.notes.iter().map(Note::text);
+        let mended = self.mended.iter().map(mended);
+        let stopped = self.stopped.iter().map(|reason| {
+            let place = match reason.line() {
+                Some(line) => format!("line {line}, column {}", reason.column().unwrap_or(1)),
+                // Of what is packed no place is known.
+                None => "the end of the file".to_owned(),
+            };
+            format!(
+                "{place}: only what comes before is read: {}",
+                reason.message()
+            )
+        });
+        notes.chain(mended).chain(stopped).collect()
     }
 }
 
-/// Entries that are left out: how many, and where the first is.
-#[derive(Debug, Default)]
-pub(crate) struct Skipped {
-    count: u64,
-    first: String,
-}
-
-impl Skipped {
-    pub(crate) fn add(&mut self, place: impl FnOnce() -> String) {
-        if self.count == 0 {
-            self.first = place();
-        }
-        self.count += 1;
-    }
+/// The line and the byte of it, from 1, at a place of a text whose first line has that number.
+pub(crate) fn position(text: &[u8], at: usize, line: usize) -> (usize, usize) {
+    let before = &text[..at];
+    let is_end = |byte: &u8| *byte == b'\n';
+    let start = before.iter().rposition(is_end).map_or(0, |end| end + 1);
+    let ends = before.iter().filter(|byte| is_end(byte)).count();
+    (line + ends, at - start + 1)
 }

@@ -1,4 +1,4 @@
-//! Call paths as a tree, in bounded memory.
+//! Call paths as a tree.
 
 use std::collections::HashMap;
 use std::iter;
@@ -6,9 +6,6 @@ use std::iter;
 use breakeven_profile::profile::Stack;
 
 use crate::note::Notes;
-
-/// Paths that are kept apart.
-const MOST: usize = 1 << 20;
 
 /// Bytes of all call paths as the profile has them: each with the names on it.
 const BYTES: usize = 32 << 20;
@@ -34,24 +31,18 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// The path that goes on from another with a frame; `None` where there is no room.
-    pub(crate) fn step(&mut self, parent: Option<u32>, frame: u32) -> Option<u32> {
-        if let Some(known) = self.by_step.get(&(parent, frame)) {
-            return Some(*known);
-        }
-        if self.all.len() >= MOST {
-            return None;
-        }
-        let number = self.all.len() as u32;
-        self.by_step.insert((parent, frame), number);
-        self.all.push(Path {
-            parent,
-            frame,
-            calls: 0,
-            total_ns: 0.0,
-            self_ns: 0.0,
-        });
-        Some(number)
+    /// The path that goes on from another with a frame.
+    pub(crate) fn step(&mut self, parent: Option<u32>, frame: u32) -> u32 {
+        *self.by_step.entry((parent, frame)).or_insert_with(|| {
+            self.all.push(Path {
+                parent,
+                frame,
+                calls: 0,
+                total_ns: 0.0,
+                self_ns: 0.0,
+            });
+            self.all.len() as u32 - 1
+        })
     }
 
     pub(crate) fn get_mut(&mut self, path: u32) -> &mut Path {

@@ -6,11 +6,9 @@ use std::path::Path;
 
 use breakeven_profile::file::{self, FileError, FileErrorKind};
 use breakeven_profile::profile::Profile;
-use serde::de::IgnoredAny;
 
 pub use crate::formats::Options;
 use crate::formats::{self, Format};
-use crate::mended;
 use crate::note::{Entry, Notes};
 use crate::other;
 use crate::source::Source;
@@ -66,27 +64,23 @@ fn named(error: FileError, path: &Path) -> FileError {
 fn of(source: Source, options: &Options) -> Result<Imported, FileError> {
     let importer = importer(&source, options)?;
     let mut notes = Notes::default();
-    let mended = source.mended();
     let read = match importer {
         Some(importer) => (importer.read)(source, options, &mut notes),
         None => profile(source),
     };
-    let stopped = mended.into_notes(&mut notes);
-    let is_incomplete = stopped.is_some();
-    let mut profile = match (read, stopped) {
+    let texts = notes.texts();
+    let is_incomplete = notes.stopped.is_some();
+    let mut profile = read.map_err(|error| match notes.stopped {
         // Nothing came before the end.
-        (Err(error), Some(stopped)) if error.kind() == FileErrorKind::Empty => {
-            return Err(stopped);
-        }
-        (read, _) => read?,
-    };
+        Some(stopped) if error.kind() == FileErrorKind::Empty => stopped,
+        _ => error,
+    })?;
     profile.interrupted |= is_incomplete;
-    let (notes, history) = notes.into_parts();
     Ok(Imported {
         profile,
         format: importer,
-        notes,
-        history,
+        notes: texts,
+        history: notes.history,
     })
 }
 
@@ -94,13 +88,7 @@ fn of(source: Source, options: &Options) -> Result<Imported, FileError> {
 fn profile(source: Source) -> Result<Profile, FileError> {
     let path = source.path().to_owned();
     if is_profile(&source) {
-        let mended = source.mended();
-        let mut text = source.into_memory()?;
-        let is_json = |text| serde_json::from_str::<IgnoredAny>(text).is_ok();
-        if !std::str::from_utf8(&text).is_ok_and(is_json) {
-            text = mended::json(&text, [1, 1], &mended, true).into_bytes();
-        }
-        return file::read_from(&text[..], path);
+        return file::read_from(source.into_all(), path);
     }
     let is_table = |end: &str| ["csv", "tsv", "jsonl", "ndjson"].contains(&end);
     let (kind, message) = if source.is_folder() {

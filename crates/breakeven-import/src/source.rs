@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use breakeven_profile::file::{FileError, FileErrorKind};
 use flate2::bufread::MultiGzDecoder;
 
-use crate::mended::{Mended, Utf8};
-use crate::walk::keys;
+use crate::note::{Notes, position};
+use crate::reader::keys;
 
 /// Bytes by which a format is recognised.
 const HEAD: u64 = 64 * 1024;
@@ -17,8 +17,11 @@ const HEAD: u64 = 64 * 1024;
 /// The byte order mark of UTF-8.
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// The most of a text that is read as a whole, bytes: a compressed file may hold any.
-const MOST_TEXT: u64 = 256 << 20;
+/// The most of a file that is read as a whole: a compressed one may hold any.
+const MOST_MIB: u64 = 256;
+
+/// The most of a trace, of which little beside the text is in memory.
+pub(crate) const MOST_MIB_OF_TRACE: u64 = 1024;
 
 /// A file or folder that is open, with what its format can be recognised by. A file is
 /// read once from its beginning, so a pipe will do; what gzip compressed is decompressed.
@@ -29,7 +32,8 @@ pub(crate) struct Source {
     text: String,
     keys: BTreeSet<String>,
     rest: Box<dyn Read>,
-    mended: Mended,
+    /// What was compressed ended early.
+    is_cut: bool,
 }
 
 impl Source {
@@ -51,14 +55,16 @@ impl Source {
     /// What a reader gives, under that name.
     pub(crate) fn of(reader: impl Read + 'static, path: &Path) -> io::Result<Self> {
         let mut reader = BufReader::with_capacity(128 * 1024, reader);
-        let mended = Mended::default();
         let is_gzip = reader.fill_buf()?.starts_with(&[0x1f, 0x8b]);
         let mut rest: Box<dyn Read> = match is_gzip {
-            true => Box::new(Packed(MultiGzDecoder::new(reader), mended.clone())),
+            true => Box::new(MultiGzDecoder::new(reader)),
             false => Box::new(reader),
         };
         let mut head = Vec::new();
-        (&mut rest).take(HEAD).read_to_end(&mut head)?;
+        let is_cut = fill(&mut head, HEAD, &mut rest)?;
+        if is_cut {
+            rest = Box::new(io::empty());
+        }
         let text = head.strip_prefix(MARK).unwrap_or(&head);
         Ok(Self {
             path: path.to_owned(),
@@ -66,7 +72,7 @@ impl Source {
             keys: keys(text),
             head,
             rest,
-            mended,
+            is_cut,
         })
     }
 
@@ -109,11 +115,6 @@ impl Source {
         complete.lines()
     }
 
-    /// What is mended while it is read.
-    pub(crate) fn mended(&self) -> Mended {
-        self.mended.clone()
-    }
-
     /// Whether the beginning, read as JSON, has such a key, as in `results[].command`.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.keys.contains(key)
@@ -129,70 +130,79 @@ impl Source {
         Cursor::new(self.head).chain(self.rest)
     }
 
-    /// All of it from the beginning, without a byte order mark.
-    pub(crate) fn into_bytes(self) -> Result<impl BufRead, FileError> {
-        if self.head.starts_with(&[0xff, 0xfe]) || self.head.starts_with(&[0xfe, 0xff]) {
+    /// All of it in memory, without a byte order mark.
+    pub(crate) fn into_memory(self, notes: &mut Notes) -> Result<Vec<u8>, FileError> {
+        self.into_bytes(MOST_MIB, notes)
+    }
+
+    /// All of it in memory, if it has at most so many MiB, without a byte order mark.
+    pub(crate) fn into_bytes(
+        mut self,
+        most_mib: u64,
+        notes: &mut Notes,
+    ) -> Result<Vec<u8>, FileError> {
+        let wrong = |kind, message: &str| FileError::new(kind, message).at_path(&self.path);
+        let mut bytes = self.head;
+        if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
             let message = "it is UTF-16 text; save it as UTF-8";
-            return Err(FileError::new(FileErrorKind::Syntax, message).at_path(&self.path));
+            return Err(wrong(FileErrorKind::Syntax, message));
         }
-        if self.head.iter().all(u8::is_ascii_whitespace) {
+        if bytes.iter().all(u8::is_ascii_whitespace) {
             let message = "the file is empty; look whether its writer ran";
-            return Err(FileError::new(FileErrorKind::Empty, message).at_path(&self.path));
+            return Err(wrong(FileErrorKind::Empty, message));
         }
-        let skipped = if self.head.starts_with(MARK) { 3 } else { 0 };
-        let mut head = Cursor::new(self.head);
-        head.set_position(skipped);
-        Ok(BufReader::with_capacity(64 * 1024, head.chain(self.rest)))
-    }
-
-    /// All of it from the beginning as UTF-8, for formats of lines: one that was cut may be
-    /// another valid one.
-    pub(crate) fn into_reader(self) -> Result<impl BufRead, FileError> {
-        self.into_utf8(true)
-    }
-
-    fn into_utf8(self, is_lines: bool) -> Result<impl BufRead, FileError> {
-        let mended = self.mended();
-        let text = Utf8::of(self.into_bytes()?, is_lines, mended);
-        Ok(BufReader::with_capacity(64 * 1024, text))
-    }
-
-    /// All of it in memory.
-    pub(crate) fn into_memory(self) -> Result<Vec<u8>, FileError> {
-        let path = self.path.clone();
-        let mut bytes = Vec::new();
-        let read = self.into_bytes()?.read_to_end(&mut bytes);
-        read.map_err(|reason| FileError::io("cannot be read", &reason).at_path(&path))?;
+        if bytes.starts_with(MARK) {
+            bytes.drain(..MARK.len());
+        }
+        let most = most_mib << 20;
+        let rest = (most + 1).saturating_sub(bytes.len() as u64);
+        self.is_cut |= fill(&mut bytes, rest, &mut self.rest)
+            .map_err(|reason| FileError::io("cannot be read", &reason).at_path(&self.path))?;
+        if bytes.len() as u64 > most {
+            let message = format!(
+                "a text of more than {most_mib} MiB; cut it into several files, or measure for a \
+                 shorter time"
+            );
+            return Err(wrong(FileErrorKind::Value, &message));
+        }
+        if self.is_cut {
+            let message = "the compressed file ends early; copy or measure again";
+            notes.stop(FileError::new(FileErrorKind::Truncated, message));
+        }
         Ok(bytes)
     }
 
-    /// All of it as a text, for formats whose files are small.
-    pub(crate) fn into_text(self) -> Result<String, FileError> {
-        let path = self.path.clone();
-        let mut text = String::new();
-        let read = (self.into_utf8(false)?.take(MOST_TEXT + 1)).read_to_string(&mut text);
-        read.map_err(|reason| FileError::io("cannot be read", &reason).at_path(&path))?;
-        if text.len() as u64 > MOST_TEXT {
-            let message = "a text of more than 256 MiB; cut it into several files";
-            return Err(FileError::new(FileErrorKind::Value, message).at_path(&path));
+    /// All of it as a text.
+    pub(crate) fn into_text(self, notes: &mut Notes) -> Result<String, FileError> {
+        Ok(text(self.into_memory(notes)?, notes))
+    }
+
+    /// All of it as a text of lines of which each may be the last: one that was cut may be
+    /// another valid one, which is noted.
+    pub(crate) fn into_lines(self, notes: &mut Notes) -> Result<String, FileError> {
+        let text = text(self.into_bytes(MOST_MIB_OF_TRACE, notes)?, notes);
+        if !text.ends_with('\n') {
+            let (line, column) = position(text.as_bytes(), text.len(), 1);
+            notes.add(format!(
+                "line {line}, column {column}: the last line has no line break: if the file was \
+                 cut, its last value is wrong, and lines are missing"
+            ));
         }
         Ok(text)
     }
 }
 
-/// What was compressed. If it was cut off, the rest of it is missing.
-struct Packed<R>(R, Mended);
+fn text(bytes: Vec<u8>, notes: &mut Notes) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| {
+        let bytes = error.as_bytes();
+        notes.utf8(bytes, 0..bytes.len(), 1).into_owned()
+    })
+}
 
-impl<R: Read> Read for Packed<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self.0.read(buffer) {
-            Err(reason) if reason.kind() == io::ErrorKind::UnexpectedEof => {
-                let message = "the compressed file ends early; copy or measure again";
-                self.1
-                    .stop(FileError::new(FileErrorKind::Truncated, message));
-                Ok(0)
-            }
-            read => read,
-        }
+/// Adds at most so many bytes; true if what was compressed ends early.
+fn fill(bytes: &mut Vec<u8>, most: u64, reader: &mut dyn Read) -> io::Result<bool> {
+    match reader.take(most).read_to_end(bytes) {
+        Err(reason) if reason.kind() == io::ErrorKind::UnexpectedEof => Ok(true),
+        read => read.map(|_| false),
     }
 }

@@ -43,12 +43,14 @@ struct Document {
     results: BTreeMap<String, Value>,
 }
 
-/// What stands for the NaN of a skipped benchmark, which JSON does not have.
+/// What stands for the NaN of a skipped benchmark.
 const SKIPPED: &str = "N";
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
     let units = units(&source);
-    let document: Document = json::read_changed(source, json_of_python)?;
+    let path = source.path().to_owned();
+    let text = source.into_memory(notes)?;
+    let document: Document = json::of(&text, &path, SKIPPED.into(), notes)?;
     let mut gather = Gather::default();
     let mut started = f64::INFINITY;
     for (name, result) in &document.results {
@@ -176,30 +178,4 @@ fn units(source: &Source) -> BTreeMap<String, String> {
         Some((name, unit))
     };
     all.into_iter().filter_map(unit).collect()
-}
-
-/// Makes JSON of a text of Python's `json`, in place: what NaN and infinities are there says
-/// whether a benchmark was skipped.
-fn json_of_python(text: &mut [u8]) {
-    const WORDS: [(&[u8], &[u8]); 3] = [
-        (b"NaN", b"\"N\""),
-        (b"-Infinity", b"null     "),
-        (b"Infinity", b"null    "),
-    ];
-    let (mut at, mut in_text) = (0, false);
-    while at < text.len() {
-        match text[at] {
-            b'\\' if in_text => at += 1,
-            b'"' => in_text = !in_text,
-            _ if in_text => {}
-            _ => {
-                let word = WORDS.iter().find(|(word, _)| text[at..].starts_with(word));
-                if let Some((word, json)) = word {
-                    text[at..at + word.len()].copy_from_slice(json);
-                    at += word.len() - 1;
-                }
-            }
-        }
-        at += 1;
-    }
 }

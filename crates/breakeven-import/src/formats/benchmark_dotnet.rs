@@ -104,7 +104,7 @@ impl Measurement {
 }
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
-    let document: Document = json::read(source)?;
+    let document: Document = json::read(source, notes)?;
     let mut gather = Gather::default();
     for benchmark in &document.benchmarks.noted(notes) {
         let operation = gather.entry(&named(benchmark), "cpu", None);

@@ -56,7 +56,7 @@ fn is_metric(text: &str) -> Option<bool> {
 }
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
-    let document: BTreeMap<String, Value> = json::read(source)?;
+    let document: BTreeMap<String, Value> = json::read(source, notes)?;
     let mut gather = Gather::default();
     for (name, measures) in &document {
         let operation = gather.operation(name);

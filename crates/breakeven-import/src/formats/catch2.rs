@@ -17,8 +17,7 @@ use quick_xml::{Reader, XmlVersion};
 
 use crate::formats::{Format, Options};
 use crate::gather::Gather;
-use crate::mended::behind;
-use crate::note::Notes;
+use crate::note::{Notes, position};
 use crate::source::Source;
 
 pub(crate) static IMPORTER: Format = Format {
@@ -49,16 +48,12 @@ struct State {
 }
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
-    let mended = source.mended();
-    let text = source.into_text()?;
+    let text = source.into_text(notes)?;
     let mut reader = Reader::from_str(&text);
     let mut state = State::default();
-    let at = |position: u64, error: FileError| {
-        let end = usize::try_from(position)
-            .unwrap_or(usize::MAX)
-            .min(text.len());
-        let before = &text.as_bytes()[..end];
-        let [line, column] = behind([1, 1], before);
+    let at = |place: u64, error: FileError| {
+        let end = usize::try_from(place).unwrap_or(usize::MAX).min(text.len());
+        let (line, column) = position(text.as_bytes(), end, 1);
         error.at_position(line, column - 1)
     };
     let end = loop {
@@ -100,7 +95,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     };
     // What was measured before is kept.
     if let Some(reason) = end {
-        mended.stop(reason);
+        notes.stop(reason);
     }
     notes.summary_only("mean");
     let version = state.version.map(|version| format!("Catch2 {version}"));

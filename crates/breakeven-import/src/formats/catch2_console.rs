@@ -32,8 +32,7 @@ fn head(line: &str) -> Option<usize> {
 }
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
-    let mended = source.mended();
-    let text = source.into_text()?;
+    let text = source.into_text(notes)?;
     let mut gather = Gather::default();
     let (mut version, mut process, mut has_ended) = (None, 0, false);
     // The test case and its sections, and whether their names come next.
@@ -127,7 +126,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         }
     }
     if !has_ended {
-        mended.cut(&text);
+        notes.cut(&text);
     }
     gather.about.generator = version;
     gather.profile(notes)

@@ -3,9 +3,6 @@
 //! count. What the counts count, the file does not say: [`Options::count_ns`] does. An operation is a
 //! frame, whose one sample is its time in the run; the file is one run.
 
-use std::collections::HashMap;
-use std::io::{BufRead, Read as _};
-
 use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::Profile;
 
@@ -29,9 +26,6 @@ pub(crate) static IMPORTER: Format = Format {
     read,
 };
 
-/// The longest line, bytes: names of thousands of frames.
-const LONGEST: u64 = 16 << 20;
-
 fn is_comment(line: &str) -> bool {
     line.trim().is_empty() || line.starts_with('#')
 }
@@ -51,31 +45,15 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
                     breakeven convert, else us or ms, or the rate of the samples, as in 99hz";
         return Err(wrong(FileErrorKind::Unit, message));
     };
-    let mut reader = source.into_reader()?;
+    let text = source.into_lines(notes)?;
     let mut folded = Folded::default();
-    let mut frames = Frames::default();
-    let mut line = Vec::new();
     let (mut counted, mut counted_twice) = (0_u64, 0_u64);
-    for number in 1_u64.. {
-        line.clear();
-        let read = (&mut reader).take(LONGEST).read_until(b'\n', &mut line);
-        match read {
-            Ok(0) => break,
-            Ok(_) => {}
-            Err(reason) => return Err(FileError::io("cannot be read", &reason).at_path(&path)),
-        }
-        let text = String::from_utf8_lossy(&line);
-        let text = text.trim_end_matches(['\n', '\r']);
-        if is_comment(text) {
-            continue;
-        }
-        let is_cut = line.len() as u64 >= LONGEST && !line.ends_with(b"\n");
-        if is_cut {
-            let rest = reader.skip_until(b'\n');
-            rest.map_err(|reason| FileError::io("cannot be read", &reason).at_path(&path))?;
-        }
-        let Some((stack, count)) = path_and_count(text).filter(|_| !is_cut) else {
-            let why = "they do not end in a space and a count, or are longer than 16 MiB";
+    for (number, line) in (1..)
+        .zip(text.lines())
+        .filter(|(_, line)| !is_comment(line))
+    {
+        let Some((stack, count)) = path_and_count(line) else {
+            let why = "they do not end in a space and a count";
             notes.leave_out("line(s)", why, &format!("line {number}"));
             continue;
         };
@@ -83,7 +61,7 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
         counted_twice += u64::from(path_and_count(stack).is_some());
         let mut at = None;
         for frame in stack.split(';') {
-            at = folded.step(at, frames.number(frame.trim()));
+            at = Some(folded.step(at, frame.trim()));
         }
         folded.sum_of(at, count * unit_ns);
     }
@@ -93,24 +71,5 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
                     inferno-diff-folded); give the two files that it was made from";
         return Err(wrong(FileErrorKind::Value, message));
     }
-    folded.profile(&frames.names, notes)
-}
-
-/// Frames by name.
-#[derive(Default)]
-struct Frames {
-    names: Vec<String>,
-    numbers: HashMap<String, u32>,
-}
-
-impl Frames {
-    fn number(&mut self, name: &str) -> u32 {
-        if let Some(known) = self.numbers.get(name) {
-            return *known;
-        }
-        let number = self.names.len() as u32;
-        self.numbers.insert(name.to_owned(), number);
-        self.names.push(name.to_owned());
-        number
-    }
+    folded.profile(notes)
 }

@@ -107,10 +107,10 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         }
     } else {
         let folder = source.path().parent().unwrap_or(Path::new("")).to_owned();
-        let benchmark = benchmark(&folder)?;
+        let benchmark = benchmark(&folder, notes)?;
         let operation = of(&benchmark, &mut gather);
         match is_sample(&source) {
-            true => samples(source, operation)?,
+            true => samples(source, operation, notes)?,
             false => estimate(source, operation, notes)?,
         }
     }
@@ -125,7 +125,7 @@ fn results(
     notes: &mut Notes,
 ) -> Result<(), FileError> {
     let benchmark = match folder.join(BENCHMARK).is_file() {
-        true => benchmark(folder)?,
+        true => benchmark(folder, notes)?,
         false => Benchmark {
             full_id: by_folder(folder, root),
             throughput: None,
@@ -134,7 +134,7 @@ fn results(
     let operation = of(&benchmark, gather);
     let sample = folder.join(SAMPLE);
     match sample.is_file() {
-        true => samples(Source::open(&sample)?, operation),
+        true => samples(Source::open(&sample)?, operation, notes),
         false => estimate(Source::open(&folder.join(ESTIMATES))?, operation, notes),
     }
 }
@@ -157,13 +157,13 @@ fn is_new(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name == "new")
 }
 
-fn benchmark(folder: &Path) -> Result<Benchmark, FileError> {
+fn benchmark(folder: &Path, notes: &mut Notes) -> Result<Benchmark, FileError> {
     let path = folder.join(BENCHMARK);
     if !path.is_file() {
         let message = "benchmark.json, which has the benchmark's name, is not beside it; name the folder target/criterion";
         return Err(FileError::new(FileErrorKind::Io, message));
     }
-    json::read(Source::open(&path)?)
+    json::read(Source::open(&path)?, notes)
 }
 
 fn of<'g>(benchmark: &Benchmark, gather: &'g mut Gather) -> &'g mut Gathered {
@@ -179,9 +179,9 @@ fn of<'g>(benchmark: &Benchmark, gather: &'g mut Gather) -> &'g mut Gathered {
     operation
 }
 
-fn samples(source: Source, operation: &mut Gathered) -> Result<(), FileError> {
+fn samples(source: Source, operation: &mut Gathered, notes: &mut Notes) -> Result<(), FileError> {
     let path = source.path().to_owned();
-    let sample: Sample = json::read(source)?;
+    let sample: Sample = json::read(source, notes)?;
     let (iterations, times) = (sample.iters.len(), sample.times.len());
     if iterations != times {
         let message =
@@ -195,7 +195,7 @@ fn samples(source: Source, operation: &mut Gathered) -> Result<(), FileError> {
 }
 
 fn estimate(source: Source, operation: &mut Gathered, notes: &mut Notes) -> Result<(), FileError> {
-    let estimates: Estimates = json::read(source)?;
+    let estimates: Estimates = json::read(source, notes)?;
     operation.summary(0, estimates.median.point_estimate.0, "median", notes);
     Ok(())
 }

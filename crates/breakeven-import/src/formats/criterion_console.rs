@@ -36,8 +36,7 @@ pub(crate) static IMPORTER: Format = Format {
 const STEPS: [&str; 3] = [": Warming up for ", ": Collecting ", ": Analyzing"];
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
-    let mended = source.mended();
-    let text = source.into_text()?;
+    let text = source.into_text(notes)?;
     let mut gather = Gather::default();
     // A long name has a line of its own.
     let mut title = String::new();
@@ -92,7 +91,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     }
     let has_ended = text.ends_with('\n') && text.lines().last().is_none_or(str::is_empty);
     if running.is_some() || !has_ended {
-        mended.cut(&text);
+        notes.cut(&text);
     }
     gather.profile(notes)
 }

@@ -34,8 +34,7 @@ pub(crate) static IMPORTER: Format = Format {
 const COLUMNS: usize = 5;
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
-    let mended = source.mended();
-    let text = source.into_text()?;
+    let text = source.into_text(notes)?;
     let mut gather = Gather::default();
     let mut path: Vec<String> = Vec::new();
     let (mut table, mut ignored) = (0, 0);
@@ -101,7 +100,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         }
     }
     if is_open {
-        mended.cut(&text);
+        notes.cut(&text);
     }
     notes.left_out(ignored, "benchmark(s)", "divan ignored them");
     gather.profile(notes)

@@ -21,6 +21,7 @@ use std::collections::{BTreeMap, HashMap};
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::Profile;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::formats::{Format, Options};
 use crate::gather::Gather;
@@ -87,13 +88,16 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             commit: None,
             date: None,
             tool: String::new(),
-            benches: json::read(source)?,
+            benches: json::read(source, notes)?,
         };
         let profile = profile(&vec![("", &measured)], notes)?;
         notes.summary_only("value");
         return Ok(profile);
     }
-    let document: Document = json::read_changed(source, without_prefix)?;
+    let path = source.path().to_owned();
+    let mut text = source.into_memory(notes)?;
+    without_prefix(&mut text);
+    let document: Document = json::of(&text, &path, Value::Null, notes)?;
     let mut newest: Group<'_> = Vec::new();
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut last_of: HashMap<&str, usize> = HashMap::new();
@@ -133,7 +137,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             profile,
         })
     });
-    notes.history(entries.collect());
+    notes.history = entries.collect();
     Ok(profile)
 }
 

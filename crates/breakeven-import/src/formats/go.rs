@@ -25,14 +25,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::{Environment, Profile};
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::formats::{Format, Options};
 use crate::gather::Gather;
+use crate::json;
 use crate::machine;
-use crate::mended;
-use crate::mended::Mended;
 use crate::name::with_parameters;
 use crate::note::Notes;
 use crate::source::Source;
@@ -164,10 +162,9 @@ struct State<'t> {
 }
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
-    let mended = source.mended();
     let text = match is_events(&source) {
-        true => outputs(&source.into_text()?, &mended, notes),
-        false => source.into_text()?,
+        true => outputs(&source.into_text(notes)?, notes),
+        false => source.into_text(notes)?,
     };
     let mut state = State::default();
     for ((number, line), package) in (1..).zip(text.lines()).zip(packages(&text)) {
@@ -184,7 +181,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     }
     state.cut(notes);
     if state.is_open {
-        mended.cut(&text);
+        notes.cut(&text);
     }
     if let Some(mixed) = state.mixed {
         return Err(mixed);
@@ -404,33 +401,25 @@ impl State<'_> {
 }
 
 /// The texts of the events of `go test -json`, package by package as they come.
-fn outputs(events: &str, mended: &Mended, notes: &mut Notes) -> String {
-    #[derive(Deserialize)]
-    struct Event {
-        #[serde(rename = "Package", default)]
-        package: String,
-        #[serde(rename = "Output", default)]
-        output: String,
-    }
+fn outputs(events: &str, notes: &mut Notes) -> String {
     let mut order: Vec<String> = Vec::new();
     let mut texts: HashMap<String, String> = HashMap::new();
     for (number, line) in (1..).zip(events.lines()) {
-        match mended::line::<Event>(line, number, mended) {
-            Ok(event) => {
-                if !texts.contains_key(&event.package) {
-                    order.push(event.package.clone());
-                }
-                texts
-                    .entry(event.package)
-                    .or_default()
-                    .push_str(&event.output);
-            }
-            Err(_) if line.trim().is_empty() => {}
-            Err(_) => {
-                let why = "they are not events of go test -json";
-                notes.leave_out("line(s)", why, &format!("line {number}"));
-            }
+        if line.trim().is_empty() {
+            continue;
         }
+        let Ok(Value::Object(event)) = json::line(line, number, notes) else {
+            let why = "they are not events of go test -json";
+            notes.leave_out("line(s)", why, &format!("line {number}"));
+            continue;
+        };
+        let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
+        let package = text("Package");
+        if !texts.contains_key(package) {
+            order.push(package.to_owned());
+        }
+        let output = texts.entry(package.to_owned()).or_default();
+        output.push_str(text("Output"));
     }
     order
         .iter()

@@ -112,7 +112,7 @@ impl Row {
 }
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
-    let document: Document = json::read(source)?;
+    let document: Document = json::read(source, notes)?;
     let mut gather = Gather::default();
     let (aggregates, rows): (Vec<Row>, Vec<Row>) =
         (document.benchmarks.noted(notes).into_iter()).partition(Row::is_aggregate);

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use crate::formats::{Format, Options};
 use crate::gather::Gather;
+use crate::json;
 use crate::machine;
 use crate::note::Notes;
 use crate::source::Source;
@@ -37,17 +38,9 @@ const NAMES: [(&str, &str); 6] = [
 ];
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
-    let mended = source.mended();
-    let text = source.into_text()?;
+    let text = source.into_text(notes)?;
     let (mut gather, mut created) = (Gather::default(), None);
-    for summary in serde_json::Deserializer::from_str(&text).into_iter::<Value>() {
-        let summary = match summary {
-            Ok(summary) => summary,
-            Err(reason) => {
-                mended.stop(FileError::json(&reason, ""));
-                break;
-            }
-        };
+    for summary in json::documents(&text, notes) {
         let text = |key: &str| machine::text(&summary, key);
         let Some(path) = text("/module_path") else {
             let why = "they have no module_path";

@@ -51,7 +51,7 @@ struct Benchmark {
 }
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
-    let document: Document = json::read(source)?;
+    let document: Document = json::read(source, notes)?;
     let mut gather = Gather::default();
     for benchmark in document.results.noted(notes) {
         let name = with_parameters(&benchmark.command, " ", &benchmark.parameters);

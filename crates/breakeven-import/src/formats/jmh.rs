@@ -66,7 +66,7 @@ struct Metric {
 const KEPT: u64 = 1_024;
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
-    let document: Entries<Benchmark> = json::read(source)?;
+    let document: Entries<Benchmark> = json::read(source, notes)?;
     let mut gather = Gather::default();
     let (mut not_kept, mut version) = (0, None);
     for benchmark in document.noted(notes) {
@@ -93,7 +93,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         }
     }
     let why = format!("of a histogram an even draw of {KEPT} is kept");
-    notes.left_out(not_kept, "sample(s)", why);
+    notes.left_out(not_kept, "sample(s)", &why);
     gather.about.generator = version.map(|version| format!("JMH {version}"));
     gather.profile(notes)
 }

@@ -38,8 +38,7 @@ pub(crate) static IMPORTER: Format = Format {
 const BENCH: &str = "bench: ";
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
-    let mended = source.mended();
-    let text = source.into_text()?;
+    let text = source.into_text(notes)?;
     let mut gather = Gather::default();
     let mut program = String::new();
     // The benchmark whose outcome has not come, and the one whose output is shown.
@@ -107,7 +106,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     // criterion prints no line at the end.
     let is_cut_line = !text.ends_with('\n');
     if is_open || running.is_some() || is_cut_line {
-        mended.cut(&text);
+        notes.cut(&text);
     }
     notes.left_out(ignored, "test(s)", "libtest ignored them");
     gather.profile(notes)

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::formats::{Format, Options};
 use crate::gather::{Gather, Gathered};
-use crate::json::{self, Entries};
+use crate::json::{self, Entries, number};
 use crate::name::plain;
 use crate::note::Notes;
 use crate::source::Source;
@@ -106,14 +106,6 @@ impl State {
     }
 }
 
-/// A number, which may be a text.
-fn number(value: &Value) -> Option<f64> {
-    match value {
-        Value::String(text) => text.parse().ok(),
-        value => value.as_f64(),
-    }
-}
-
 /// How the reason begins with which nvbench skips a state that threw an exception.
 const EXCEPTION: &str = "Unexpected error";
 const SAMPLES: &str = "nv/json/bin:nv/cold/sample_times";
@@ -121,7 +113,7 @@ const MEAN: &str = "nv/cold/time/gpu/mean";
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
     let path = source.path().to_owned();
-    let document: Document = json::read(source)?;
+    let document: Document = json::read(source, notes)?;
     let mut gather = Gather::default();
     for benchmark in &document.benchmarks.noted(notes) {
         benchmark.states.note(notes);

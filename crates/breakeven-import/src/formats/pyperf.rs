@@ -49,7 +49,7 @@ struct Process {
 }
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
-    let document: Document = json::read(source)?;
+    let document: Document = json::read(source, notes)?;
     let common = document.metadata;
     let (mut gather, mut created) = (Gather::default(), None);
     for benchmark in document.benchmarks.noted(notes) {

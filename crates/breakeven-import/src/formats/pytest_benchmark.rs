@@ -57,7 +57,7 @@ struct Stats {
 }
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
-    let document: Document = json::read(source)?;
+    let document: Document = json::read(source, notes)?;
     let mut gather = Gather::default();
     for benchmark in document.benchmarks.noted(notes) {
         let operation = gather.entry(&benchmark.fullname, "cpu", None);

@@ -6,17 +6,15 @@
 //! line, which has their names. A row that cannot be read is left out and counted.
 
 use std::collections::HashMap;
-use std::io::BufRead;
 use std::str::FromStr;
 
-use breakeven_profile::file::{FileError, FileErrorKind, in_words};
+use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::Profile;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::formats::{Format, Options};
 use crate::gather::Gather;
-use crate::mended;
-use crate::mended::Mended;
+use crate::json;
 use crate::name::{one_line, plain};
 use crate::note::Notes;
 use crate::source::Source;
@@ -143,28 +141,24 @@ struct Table<'c> {
 impl<'c> Table<'c> {
     /// The columns that the file must have.
     fn named(&self) -> impl Iterator<Item = &'c str> + use<'c> {
-        let Columns {
-            name,
-            time,
-            unit,
-            run,
-            device,
-            size,
-        } = self.columns;
-        let unit = unit.as_ref().filter(|_| self.unit.is_none());
-        let optional = [unit, run.as_ref(), device.as_ref(), size.as_ref()];
-        let all = [name, time]
+        let columns = self.columns;
+        let unit = columns.unit.as_ref().filter(|_| self.unit.is_none());
+        let optional = [&columns.run, &columns.device, &columns.size].map(Option::as_ref);
+        let first = [Some(&columns.name), Some(&columns.time), unit];
+        first
             .into_iter()
-            .chain(optional.into_iter().flatten());
-        all.map(String::as_str)
+            .chain(optional)
+            .flatten()
+            .map(String::as_str)
     }
 
     fn read_csv(&mut self, source: Source, notes: &mut Notes) -> Result<(), FileError> {
         let separator = separator(source.lines().next().unwrap_or_default());
+        let text = source.into_lines(notes)?;
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(separator)
             .trim(csv::Trim::All)
-            .from_reader(source.into_reader()?);
+            .from_reader(text.as_bytes());
         let head = reader.headers().map_err(|error| unreadable(&error))?;
         let mut places = HashMap::new();
         for column in self.named() {
@@ -186,11 +180,10 @@ impl<'c> Table<'c> {
     }
 
     fn read_json(&mut self, source: Source, notes: &mut Notes) -> Result<(), FileError> {
-        let mended = source.mended();
-        for (number, line) in (1..).zip(source.into_reader()?.lines()) {
-            let line = line.map_err(|reason| FileError::io("cannot be read", &reason))?;
+        let text = source.into_lines(notes)?;
+        for (number, line) in (1..).zip(text.lines()) {
             if !line.trim().is_empty() {
-                let read = self.read_object(&line, number, &mended);
+                let read = self.read_object(line, number, notes);
                 self.note(read, notes);
             }
         }
@@ -205,12 +198,16 @@ impl<'c> Table<'c> {
         }
     }
 
-    fn read_object(&mut self, line: &str, number: usize, mended: &Mended) -> Result<(), FileError> {
-        let object: Map<String, Value> = mended::line(line, number, mended).map_err(|error| {
-            let reason = in_words(&error.to_string());
-            let message = format!("the line is not a JSON object: {reason}");
-            FileError::new(FileErrorKind::Syntax, message).at_position(number, error.column())
-        })?;
+    fn read_object(
+        &mut self,
+        line: &str,
+        number: usize,
+        notes: &mut Notes,
+    ) -> Result<(), FileError> {
+        let Value::Object(object) = json::line(line, number, notes)? else {
+            let message = "the line is not a JSON object";
+            return Err(FileError::new(FileErrorKind::Syntax, message).at_position(number, 1));
+        };
         let mut missing = self.named().filter(|name| !object.contains_key(*name));
         // A line without a value is a gap; one without any of them is no row.
         if let Some(column) = missing.find(|name| *name == self.columns.name || number == 1) {

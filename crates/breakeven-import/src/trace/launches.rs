@@ -1,15 +1,11 @@
 //! Kernels and the host's calls that launched them, related by the tracer's correlation id.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 use breakeven_profile::profile::Launches;
 use breakeven_profile::stats::median;
 
 use crate::gather::Kept;
-
-/// Calls and kernels that wait for the other side. In a trace they are near each other, or
-/// all calls come before all kernels.
-const WAITING: usize = 1 << 19;
 
 /// What relates a call and its kernels: a process and a number that is unique in it.
 pub(crate) type Correlation = (u64, u64);
@@ -21,6 +17,7 @@ struct Call {
 }
 
 struct Kernel {
+    id: Correlation,
     device: u32,
     start: i64,
     duration: u64,
@@ -30,10 +27,7 @@ struct Kernel {
 #[derive(Default)]
 pub(super) struct Related {
     calls: HashMap<Correlation, Call>,
-    calls_in_order: VecDeque<Correlation>,
-    kernels: HashMap<Correlation, Vec<Kernel>>,
-    waiting: usize,
-    devices: HashMap<u32, Device>,
+    kernels: Vec<Kernel>,
 }
 
 #[derive(Default)]
@@ -45,49 +39,35 @@ struct Device {
 
 impl Related {
     pub(super) fn call(&mut self, id: Correlation, start: i64, duration: u64) {
-        if self.calls_in_order.len() >= WAITING
-            && let Some(oldest) = self.calls_in_order.pop_front()
-        {
-            self.calls.remove(&oldest);
-        }
-        let mut call = Call {
+        let call = Call {
             start,
             duration,
             launched: false,
         };
-        for kernel in self.kernels.remove(&id).unwrap_or_default() {
-            self.waiting -= 1;
-            relate(&mut self.devices, &mut call, &kernel);
-        }
-        if self.calls.insert(id, call).is_none() {
-            self.calls_in_order.push_back(id);
-        }
+        self.calls.insert(id, call);
     }
 
     pub(super) fn kernel(&mut self, id: Correlation, device: u32, start: i64, duration: u64) {
-        let kernel = Kernel {
+        self.kernels.push(Kernel {
+            id,
             device,
             start,
             duration,
-        };
-        match self.calls.get_mut(&id) {
-            Some(call) => relate(&mut self.devices, call, &kernel),
-            None if self.waiting < WAITING => {
-                self.waiting += 1;
-                // Most calls launch one.
-                let one = || Vec::with_capacity(1);
-                self.kernels.entry(id).or_insert_with(one).push(kernel);
-            }
-            None => {}
-        }
+        });
     }
 
     /// What is known of the launches on each device, and whether there were any of which
     /// nothing is known.
-    pub(super) fn into_launches(self) -> (HashMap<u32, Launches>, bool) {
+    pub(super) fn into_launches(mut self) -> (HashMap<u32, Launches>, bool) {
+        let mut devices = HashMap::new();
+        for kernel in &self.kernels {
+            if let Some(call) = self.calls.get_mut(&kernel.id) {
+                relate(&mut devices, call, kernel);
+            }
+        }
         let launched_nothing = self.calls.values().any(|call| !call.launched);
-        let devices = self.devices.into_iter();
-        let launches = devices.map(|(number, device)| {
+        let devices = devices.into_iter();
+        let launches = devices.map(|(number, device): (u32, Device)| {
             let launches = Launches {
                 call_median_ns: middle(device.calls),
                 delay_median_ns: middle(device.delays),

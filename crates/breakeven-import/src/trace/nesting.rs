@@ -1,8 +1,4 @@
 //! Which calls of a thread are inside which: own times and call paths.
-//!
-//! Tracers write the calls of a thread in almost any order: by their end, by their kind. So
-//! calls wait in a buffer until it is full, and the earlier half is then taken in the order
-//! of time. A call that comes after later ones of its thread were taken is in no path.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -12,19 +8,17 @@ use breakeven_profile::profile::Stack;
 use crate::note::Notes;
 use crate::paths::Paths;
 
-/// Calls that wait to be put in order.
-const WAITING: usize = 1 << 20;
-
 /// Sets of properly nested calls of a thread: calls that overlap without one being inside
 /// the other are in different ones.
 const LANES: usize = 64;
 
+/// A call of an operation on a thread.
 #[derive(Debug, Clone, Copy)]
-struct Call {
-    start: i64,
-    end: i64,
-    operation: u32,
-    track: u32,
+pub(super) struct Call {
+    pub(super) start: i64,
+    pub(super) end: i64,
+    pub(super) operation: u32,
+    pub(super) track: u32,
 }
 
 /// A call that others may be inside of.
@@ -32,16 +26,9 @@ struct Open {
     start: i64,
     end: i64,
     operation: u32,
-    /// Where its path was kept.
-    path: Option<u32>,
+    path: u32,
     inside_ns: u64,
     nested: u64,
-}
-
-#[derive(Default)]
-struct Thread {
-    lanes: Vec<Vec<Open>>,
-    taken_until: Option<i64>,
 }
 
 /// What the calls of an operation have inside them.
@@ -53,94 +40,42 @@ pub(super) struct Own {
     pub(super) nested: u64,
 }
 
-/// The calls of all threads as they come in.
-#[derive(Default)]
-pub(super) struct Nesting {
-    /// How far a call may outlast the one around it, ns: tracers round.
-    pub(super) slack_ns: i64,
-    waiting: Vec<Call>,
-    threads: HashMap<u32, Thread>,
-    done: Done,
-}
-
 /// What closed calls add up to.
 #[derive(Default)]
 struct Done {
     own: HashMap<u32, Own>,
     paths: Paths,
-    /// Calls whose path was not kept, and that came too late for one.
-    without_path: u64,
-    late: u64,
+    /// Calls that overlap with too many others for a path.
+    beside: u64,
 }
 
-impl Nesting {
-    /// Takes a call.
-    pub(super) fn add(&mut self, operation: u32, track: u32, start: i64, end: i64) {
-        self.waiting.push(Call {
-            start,
-            end,
-            operation,
-            track,
-        });
-        if self.waiting.len() >= WAITING {
-            self.take(WAITING / 2);
+/// Own times per operation, and the call paths in the order of time; `name` gives that of an
+/// operation. A call may outlast the one around it by so many ns: tracers round.
+pub(super) fn nested<'n>(
+    mut calls: Vec<Call>,
+    slack_ns: i64,
+    name: impl Fn(u32) -> &'n str,
+    notes: &mut Notes,
+) -> (HashMap<u32, Own>, Vec<Stack>) {
+    calls.sort_by_key(|call| (call.start, Reverse(call.end)));
+    let mut threads: HashMap<u32, Vec<Vec<Open>>> = HashMap::new();
+    let mut done = Done::default();
+    for call in calls {
+        done.open(threads.entry(call.track).or_default(), call, slack_ns);
+    }
+    for mut lane in threads.into_values().flatten() {
+        while let Some(open) = lane.pop() {
+            done.close(open, lane.last_mut());
         }
     }
-
-    /// Takes the earliest calls.
-    fn take(&mut self, count: usize) {
-        let order = |call: &Call| (call.start, Reverse(call.end));
-        self.waiting.sort_by_key(order);
-        for call in self.waiting.drain(..count) {
-            let thread = self.threads.entry(call.track).or_default();
-            if thread.taken_until.is_some_and(|until| call.start < until) {
-                self.done.late += 1;
-                let own = self.done.own.entry(call.operation).or_default();
-                own.ns = own.ns.saturating_add(call.end.abs_diff(call.start));
-                continue;
-            }
-            thread.taken_until = Some(call.start);
-            self.done.open(thread, call, self.slack_ns);
-        }
-    }
-
-    /// Own times per operation, and the call paths in the order in which they were first
-    /// taken; `name` gives that of an operation.
-    pub(super) fn finish<'n>(
-        mut self,
-        name: impl Fn(u32) -> &'n str,
-        notes: &mut Notes,
-    ) -> (HashMap<u32, Own>, Vec<Stack>) {
-        self.take(self.waiting.len());
-        for thread in self.threads.into_values() {
-            for mut lane in thread.lanes {
-                while let Some(open) = lane.pop() {
-                    self.done.close(open, lane.last_mut());
-                }
-            }
-        }
-        let done = self.done;
-        notes.left_out(
-            done.late,
-            "call(s)",
-            format!(
-                "in no call path: more than {} other calls were between them and the calls \
-                 around them; sort the trace by time",
-                WAITING / 2
-            ),
-        );
-        notes.left_out(
-            done.without_path,
-            "call(s)",
-            "not distinguished by call path: there are more than 1048576 of them",
-        );
-        (done.own, done.paths.stacks(name, notes))
-    }
+    let why = format!("in no call path: they overlap with more than {LANES} others");
+    notes.left_out(done.beside, "call(s)", &why);
+    (done.own, done.paths.stacks(name, notes))
 }
 
 impl Done {
-    fn open(&mut self, thread: &mut Thread, call: Call, slack_ns: i64) {
-        for lane in &mut thread.lanes {
+    fn open(&mut self, lanes: &mut Vec<Vec<Open>>, call: Call, slack_ns: i64) {
+        for lane in lanes.iter_mut() {
             while let Some(over) = lane.pop_if(|open| open.end <= call.start) {
                 self.close(over, lane.last_mut());
             }
@@ -149,29 +84,20 @@ impl Done {
             Some(around) => call.end <= around.end.saturating_add(slack_ns),
             None => true,
         };
-        let lane = match thread.lanes.iter().position(fits) {
-            Some(lane) => lane,
-            None if thread.lanes.len() < LANES => {
-                thread.lanes.push(Vec::new());
-                thread.lanes.len() - 1
-            }
-            None => {
-                self.late += 1;
-                let own = self.own.entry(call.operation).or_default();
-                own.ns = own.ns.saturating_add(call.end.abs_diff(call.start));
-                return;
-            }
-        };
-        let Some(lane) = thread.lanes.get_mut(lane) else {
+        let lane = lanes.iter().position(fits).unwrap_or(lanes.len());
+        if lane == LANES {
+            self.beside += 1;
+            let own = self.own.entry(call.operation).or_default();
+            own.ns = own.ns.saturating_add(call.end.abs_diff(call.start));
             return;
-        };
+        }
+        if lane == lanes.len() {
+            lanes.push(Vec::new());
+        }
+        let lane = &mut lanes[lane];
         let around = lane.last();
-        let path = match around {
-            Some(Open { path: None, .. }) => None,
-            _ => (self.paths).step(around.and_then(|around| around.path), call.operation),
-        };
+        let path = (self.paths).step(around.map(|around| around.path), call.operation);
         let end = around.map_or(call.end, |around| call.end.min(around.end));
-        self.without_path += u64::from(path.is_none());
         lane.push(Open {
             start: call.start,
             end,
@@ -188,12 +114,10 @@ impl Done {
         let own = self.own.entry(call.operation).or_default();
         own.ns = own.ns.saturating_add(own_ns);
         own.nested = own.nested.saturating_add(call.nested);
-        if let Some(path) = call.path {
-            let path = self.paths.get_mut(path);
-            path.calls += 1;
-            path.total_ns += ns as f64;
-            path.self_ns += own_ns as f64;
-        }
+        let path = self.paths.get_mut(call.path);
+        path.calls += 1;
+        path.total_ns += ns as f64;
+        path.self_ns += own_ns as f64;
         if let Some(around) = around {
             around.inside_ns = around.inside_ns.saturating_add(ns);
             around.nested = around.nested.saturating_add(call.nested + 1);
@@ -208,15 +132,15 @@ mod tests {
     const NAMES: [&str; 3] = ["a", "b", "c"];
 
     fn nested(calls: &[(u32, i64, i64)], slack_ns: i64) -> (Vec<(u64, u64)>, Vec<String>) {
-        let mut nesting = Nesting {
-            slack_ns,
-            ..Nesting::default()
-        };
-        for &(operation, start, end) in calls {
-            nesting.add(operation, 0, start, end);
-        }
+        let calls = calls.iter().map(|&(operation, start, end)| Call {
+            start,
+            end,
+            operation,
+            track: 0,
+        });
         let name = |operation| NAMES[operation as usize];
-        let (own, stacks) = nesting.finish(name, &mut Notes::default());
+        let mut notes = Notes::default();
+        let (own, stacks) = super::nested(calls.collect(), slack_ns, name, &mut notes);
         let own = (0..3).map(|operation| own.get(&operation).copied().unwrap_or_default());
         let line = |stack: &Stack| {
             let path = stack.frames.join(";");

@@ -1,5 +1,6 @@
-//! SQLite, read only: what tables and columns there are, rows one by one, texts of numbers.
+//! SQLite, read only: what tables there are, rows one by one, texts of numbers.
 
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -48,17 +49,14 @@ impl Database {
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(uri(path), flags);
         let connection = connection.map_err(|error| explained(&error).at_path(path))?;
-        let database = Self {
+        // A file that is no database is only noticed by the first query.
+        let first = "SELECT count(*) FROM sqlite_master";
+        let first = connection.query_row(first, [], |_| Ok(()));
+        first.map_err(|error| explained(&error).at_path(path))?;
+        Ok(Self {
             connection,
             path: path.to_owned(),
-        };
-        // A file that is no database is only noticed by the first query.
-        database.each("SELECT count(*) FROM sqlite_master", |_| Ok(()))?;
-        Ok(database)
-    }
-
-    fn explained(&self, error: &rusqlite::Error) -> FileError {
-        explained(error).at_path(&self.path)
+        })
     }
 
     /// The table of that name, or its latest version, as in `NVTX_EVENTS_V2`.
@@ -71,81 +69,48 @@ impl Database {
         found.optional().ok().flatten()
     }
 
-    pub(super) fn has_column(&self, table: &str, column: &str) -> bool {
-        let query = "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2";
-        let found = self
-            .connection
-            .query_row(query, [table, column], |_| Ok(()));
-        found.optional().ok().flatten().is_some()
-    }
-
-    /// A query of these columns, NULL for those that the table lacks, and a further one;
-    /// empty where there is no such table.
-    pub(super) fn select(&self, table: &str, columns: &[&str], further: &str) -> String {
-        let Some(table) = self.table(table) else {
-            return String::new();
-        };
-        let columns = columns.iter().map(|column| {
-            match !column.is_empty() && self.has_column(&table, column) {
-                true => format!("[{column}]"),
-                false => "NULL".to_owned(),
-            }
-        });
-        let further = (!further.is_empty()).then(|| further.to_owned());
-        let columns: Vec<String> = columns.chain(further).collect();
-        format!("SELECT {} FROM [{table}]", columns.join(", "))
-    }
-
-    /// Takes the rows of a query one by one; an empty query has none.
+    /// Takes the rows of a table one by one, with these columns: NULL for those that it lacks;
+    /// no rows where there is no such table.
     pub(super) fn each(
         &self,
-        query: &str,
-        mut each: impl FnMut(Row<'_>) -> Result<(), FileError>,
+        table: &str,
+        columns: &str,
+        mut each: impl FnMut(Row<'_>),
     ) -> Result<(), FileError> {
-        if query.is_empty() {
+        let Some(table) = self.table(table) else {
             return Ok(());
-        }
-        let failed = |error| self.explained(&error);
-        let mut statement = self.connection.prepare(query).map_err(failed)?;
+        };
+        let query = "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2";
+        let columns = columns.split_whitespace().map(|column| {
+            let found = self
+                .connection
+                .query_row(query, [&table, column], |_| Ok(()));
+            match found {
+                Ok(()) => format!("[{column}]"),
+                Err(_) => "NULL".to_owned(),
+            }
+        });
+        let columns: Vec<String> = columns.collect();
+        let query = format!("SELECT {} FROM [{table}]", columns.join(", "));
+        let failed = |error| explained(&error).at_path(&self.path);
+        let mut statement = self.connection.prepare(&query).map_err(failed)?;
         let mut rows = statement.query([]).map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)? {
-            each(Row(row))?;
+            each(Row(row));
         }
         Ok(())
     }
 
-    /// A query inside of another: the text that a table has for a number; NULL where there is no
-    /// such table.
-    pub(super) fn text(&self, table: &str, text: &str, id: &str) -> String {
-        match self.table(table) {
-            Some(table) if self.has_column(&table, text) => {
-                format!("(SELECT [{text}] FROM [{table}] WHERE [{table}].[id] = {id})")
+    /// The texts that a table has for numbers.
+    pub(super) fn texts(&self, table: &str, text: &str) -> Result<HashMap<i64, String>, FileError> {
+        let mut texts = HashMap::new();
+        self.each(table, &format!("id {text}"), |row| {
+            if let (Some(id), Some(text)) = (row.number(0), row.text(1)) {
+                texts.insert(id, text.to_owned());
             }
-            _ => "NULL".to_owned(),
-        }
+        })?;
+        Ok(texts)
     }
-}
-
-/// Queries as one, sorted by their first column; those that are empty are left out.
-pub(super) fn sorted(queries: &[String]) -> String {
-    let queries = queries.iter().filter(|query| !query.is_empty());
-    let queries: Vec<&str> = queries.map(String::as_str).collect();
-    match queries.is_empty() {
-        true => String::new(),
-        false => format!("{} ORDER BY 1", queries.join(" UNION ALL ")),
-    }
-}
-
-/// These columns of a query, whose own are `c0`, `c1` and so on; empty if it is.
-pub(super) fn selected(query: &str, count: usize, columns: &str) -> String {
-    if query.is_empty() {
-        return String::new();
-    }
-    let own: Vec<String> = (0..count).map(|number| format!("c{number}")).collect();
-    format!(
-        "WITH c ({}) AS ({query}) SELECT {columns} FROM c",
-        own.join(", ")
-    )
 }
 
 /// A row of a query.

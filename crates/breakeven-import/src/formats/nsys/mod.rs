@@ -1,8 +1,7 @@
 //! The database that `nsys export --type sqlite` makes of a report of Nsight Systems. A
 //! kernel, a copy, a call of CUDA or of the operating system, and a range of NVTX is an
 //! operation by its name; the report is one run. Tables are made only for what was traced,
-//! and their columns differ between versions. Rows come in the order of time, sorted by
-//! SQLite, which keeps what does not fit into its cache in temporary files.
+//! and their columns differ between versions.
 
 mod database;
 
@@ -55,6 +54,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     }
     let read = Reading {
         database: &database,
+        strings: database.texts("StringIds", "value")?,
         trace: Trace::default(),
         by_thread: HashMap::new(),
         malformed: 0,
@@ -69,15 +69,7 @@ const RUNTIME: &str = "CUPTI_ACTIVITY_KIND_RUNTIME";
 const OSRT: &str = "OSRT_API";
 const NVTX: &str = "NVTX_EVENTS";
 
-/// What a row is of, as the queries number it.
-const IS_KERNEL: i64 = 0;
-const IS_COPY: i64 = 1;
-const IS_FILL: i64 = 2;
-const IS_CUDA: i64 = 3;
-const IS_SYSTEM: i64 = 4;
-const IS_RANGE: i64 = 5;
-/// A range that begins and ends anywhere (`nvtxRangeStart`), by the type of its event.
-const IS_FREE_RANGE: i64 = 6;
+/// The type of an event that is a range which begins and ends anywhere (`nvtxRangeStart`).
 const START_END: i64 = 60;
 
 /// A global id is a process's in its middle 24 bits, a thread's in the last.
@@ -85,6 +77,8 @@ const ID: i64 = 1 << 24;
 
 struct Reading<'d> {
     database: &'d Database,
+    /// Texts by their number.
+    strings: HashMap<i64, String>,
     trace: Trace,
     /// Tracks by the global id of their thread.
     by_thread: HashMap<i64, u32>,
@@ -93,10 +87,34 @@ struct Reading<'d> {
 
 impl Reading<'_> {
     fn profile(mut self, notes: &mut Notes) -> Result<Profile, FileError> {
-        self.trace.operations.about.environment.gpus = self.gpus()?;
-        self.events()?;
-        self.threads()?;
-        if self.database.table("StringIds").is_none() {
+        let database = self.database;
+        self.trace.operations.about.environment.gpus = gpus(database)?;
+        for (table, category, name) in [
+            (RUNTIME, "cuda_api", "nameId"),
+            (OSRT, "os_runtime", "nameId"),
+            (NVTX, "nvtx", "textId"),
+        ] {
+            let columns = format!("start end globalTid {name} text correlationId eventType");
+            database.each(table, &columns, |row| {
+                // Marks have no end.
+                let is_mark =
+                    category == "nvtx" && row.number(0).is_some() && row.number(1).is_none();
+                if !is_mark && self.host(&row, category).is_none() {
+                    self.malformed += 1;
+                }
+            })?;
+        }
+        let labels = database.texts("ENUM_CUDA_MEMCPY_OPER", "label")?;
+        for table in [KERNEL, MEMCPY, MEMSET] {
+            let columns = "start end globalPid demangledName shortName correlationId deviceId \
+                           streamId bytes copyKind gridX gridY gridZ blockX blockY blockZ";
+            database.each(table, columns, |row| match row.when(0) {
+                Some(when) => self.device(&row, when, table, &labels),
+                None => self.malformed += 1,
+            })?;
+        }
+        self.name_threads()?;
+        if database.table("StringIds").is_none() {
             let why = "the names of kernels and calls are in it; export the report again";
             notes.lacks("table StringIds", why);
         }
@@ -108,180 +126,106 @@ impl Reading<'_> {
         self.trace.profile(notes)
     }
 
-    fn gpus(&self) -> Result<Vec<Gpu>, FileError> {
-        let columns = ["id", "name", "totalMemory"];
-        let mut gpus = Vec::new();
-        let query = self.database.select("TARGET_INFO_GPU", &columns, "");
-        self.database.each(&query, |row| {
-            if let Some(id) = row.number(0) {
-                gpus.push(Gpu {
-                    id: format!("cuda:{id}"),
-                    name: row.text(1).map(str::to_owned),
-                    backend: Some("cuda".to_owned()),
-                    memory_bytes: row.number(2).and_then(|bytes| u64::try_from(bytes).ok()),
-                    ..Gpu::default()
-                });
-            }
-            Ok(())
-        })?;
-        Ok(gpus)
-    }
-
-    /// All that happened, in the order of time: so a launch is near its kernel, and a call
-    /// near the range around it.
-    fn events(&mut self) -> Result<(), FileError> {
-        let database = self.database;
-        let kernels = database.table(KERNEL).unwrap_or_default();
-        let name = match database.has_column(&kernels, "demangledName") {
-            true => "demangledName",
-            false => "shortName",
-        };
-        let call = ["globalTid", "nameId", "", "correlationId"];
-        let range = ["globalTid", "textId", "text", ""];
-        let kernel = ["globalPid", name, "", "correlationId"];
-        let moved = ["globalPid", "", "", "correlationId"];
-        let shape = ["gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"];
-        let select = |table, own: [&str; 4], sizes: [&str; 2], shape: [&str; 6], kind: &str| {
-            let places = ["deviceId", "streamId"];
-            let columns = ["start", "end"].into_iter().chain(own).chain(places);
-            let columns: Vec<&str> = columns.chain(sizes).chain(shape).collect();
-            database.select(table, &columns, kind)
-        };
-        let number = |kind: i64| kind.to_string();
-        let free =
-            format!("CASE WHEN [eventType] = {START_END} THEN {IS_FREE_RANGE} ELSE {IS_RANGE} END");
-        // Marks have no end.
-        let ranges = match select(NVTX, range, [""; 2], [""; 6], &free) {
-            query if query.is_empty() => query,
-            query => query + " WHERE [end] IS NOT NULL",
-        };
-        let events = database::sorted(&[
-            select(RUNTIME, call, [""; 2], [""; 6], &number(IS_CUDA)),
-            select(OSRT, call, [""; 2], [""; 6], &number(IS_SYSTEM)),
-            ranges,
-            select(KERNEL, kernel, [""; 2], shape, &number(IS_KERNEL)),
-            select(
-                MEMCPY,
-                moved,
-                ["bytes", "copyKind"],
-                [""; 6],
-                &number(IS_COPY),
-            ),
-            select(MEMSET, moved, ["bytes", ""], [""; 6], &number(IS_FILL)),
-        ]);
-        // What is sorted has no texts, which may be long.
-        let name = database.text("StringIds", "value", "c3");
-        let label = database.text("ENUM_CUDA_MEMCPY_OPER", "label", "c9");
-        let further: Vec<String> = (5..17).map(|number| format!("c{number}")).collect();
-        let columns = format!(
-            "c0, c1, c2, coalesce(c4, {name}, {label}), {}",
-            further.join(", ")
-        );
-        let query = database::selected(&events, 17, &columns);
-        let cpu = self.trace.operations.device("cpu");
-        database.each(&query, |row| {
-            let (Some(when), Some(kind)) = (row.when(0), row.number(15)) else {
-                self.malformed += 1;
-                return Ok(());
-            };
-            match kind {
-                IS_KERNEL | IS_COPY | IS_FILL => self.device(&row, when, kind),
-                _ => self.host(&row, when, kind, cpu),
-            }
-            Ok(())
-        })
-    }
-
-    /// A call or a range of the host.
-    fn host(&mut self, row: &Row<'_>, when: When, kind: i64, cpu: u32) {
-        let name = row.text(3).unwrap_or_default();
-        if name.is_empty() {
-            self.malformed += 1;
-            return;
-        }
+    /// A call or a range of the host; `None` if it lacks something.
+    fn host(&mut self, row: &Row<'_>, category: &str) -> Option<()> {
+        let when = row.when(0)?;
+        let name = row
+            .text(4)
+            .or_else(|| Some(self.strings.get(&row.number(3)?)?));
+        let name = name.filter(|name| !name.is_empty())?;
         let thread = row.number(2).unwrap_or(0);
         let new = || self.trace.track(&format!("{THREAD}{thread}"));
         let track = *self.by_thread.entry(thread).or_insert_with(new);
-        let (name, category) = match kind {
-            IS_CUDA => (without_version(name), "cuda_api"),
-            IS_SYSTEM => (name, "os_runtime"),
-            _ => (name, "nvtx"),
-        };
-        let launches = kind == IS_CUDA && name.contains("aunch");
+        let is_cuda = category == "cuda_api";
+        let name = if is_cuda { without_version(name) } else { name };
+        let cpu = self.trace.operations.device("cpu");
         let operation = self.trace.operations.number(name, cpu, category);
-        match kind {
-            IS_FREE_RANGE => self.trace.range(operation, track, when),
+        match row.number(6) {
+            Some(START_END) => self.trace.range(operation, track, when),
             _ => self.trace.call(operation, track, when),
         }
-        if let (true, Some(id)) = (launches, row.number(4)) {
+        if let (true, Some(id)) = (is_cuda && name.contains("aunch"), row.number(5)) {
             self.trace.launch(correlation(thread, id), when);
         }
+        Some(())
     }
 
     /// What a GPU did.
-    fn device(&mut self, row: &Row<'_>, when: When, kind: i64) {
+    fn device(&mut self, row: &Row<'_>, when: When, table: &str, labels: &HashMap<i64, String>) {
         let count = |column| {
             row.number(column)
                 .and_then(|count| u64::try_from(count).ok())
         };
         let three = |first| Some([count(first)?, count(first + 1)?, count(first + 2)?]);
-        let (bytes, text) = (count(7), row.text(3));
+        let bytes = count(8);
         let copied;
-        let (name, category, work) = match kind {
-            IS_KERNEL => {
-                let name = text.unwrap_or_default();
+        let (name, category, work) = match table {
+            KERNEL => {
+                let name = row.number(3).or(row.number(4));
+                let name = name.and_then(|name| self.strings.get(&name));
+                let name = name.map_or("", String::as_str);
                 (name, "kernel", Work::kernel(name))
             }
-            IS_COPY => {
-                let label = text.unwrap_or_else(|| direction(row.number(8).unwrap_or(0)));
+            MEMCPY => {
+                let kind = row.number(9).unwrap_or(0);
+                let label = labels.get(&kind).map_or(direction(kind), String::as_str);
                 copied = format!("[CUDA memcpy {label}]");
                 (copied.as_str(), "memcpy", Work::copy(&copied, bytes))
             }
             _ => ("[CUDA memset]", "memset", Work::Copy(FILL, bytes)),
         };
-        let id = row.number(4);
+        let id = row.number(5);
         let activity = Activity {
             name,
             category,
-            device: count(5).unwrap_or(0),
-            stream: count(6),
+            device: count(6).unwrap_or(0),
+            stream: count(7),
             when,
             work: Some(work),
             id: id.map(|id| correlation(row.number(2).unwrap_or(0), id)),
             facts: LaunchFacts {
                 bytes,
-                grid: three(9),
-                block: three(12),
+                grid: three(10),
+                block: three(13),
             },
         };
         self.trace.activity("cuda", &activity);
     }
 
-    /// Gives threads their names.
-    fn threads(&mut self) -> Result<(), FileError> {
-        let mut names = Vec::new();
-        let query = (self.database).select("ThreadNames", &["globalTid", "nameId"], "");
-        let columns = format!("c0, {}", self.database.text("StringIds", "value", "c1"));
-        let query = database::selected(&query, 2, &columns);
-        self.database.each(&query, |row| {
-            if let (Some(thread), Some(name)) = (row.number(0), row.text(1)) {
-                names.push((thread, name.to_owned()));
+    fn name_threads(&mut self) -> Result<(), FileError> {
+        let mut names: HashMap<i64, &str> = HashMap::new();
+        (self.database).each("ThreadNames", "globalTid nameId", |row| {
+            let name = row.number(1).and_then(|name| self.strings.get(&name));
+            if let (Some(thread), Some(name)) = (row.number(0), name) {
+                names.insert(thread, name);
             }
-            Ok(())
         })?;
-        for (&id, &track) in &self.by_thread {
-            let name = names.iter().find(|(thread, _)| *thread == id);
+        self.trace.name_tracks(|_, label| {
+            let id: i64 = label.strip_prefix(THREAD)?.parse().ok()?;
             let thread = id.rem_euclid(ID);
-            self.trace.name_track(
-                track,
-                match name {
-                    Some((_, name)) => format!("{name} ({thread})"),
-                    None => format!("thread {thread}"),
-                },
-            );
-        }
+            Some(match names.get(&id) {
+                Some(name) => format!("{name} ({thread})"),
+                None => format!("thread {thread}"),
+            })
+        });
         Ok(())
     }
+}
+
+fn gpus(database: &Database) -> Result<Vec<Gpu>, FileError> {
+    let mut gpus = Vec::new();
+    database.each("TARGET_INFO_GPU", "id name totalMemory", |row| {
+        if let Some(id) = row.number(0) {
+            gpus.push(Gpu {
+                id: format!("cuda:{id}"),
+                name: row.text(1).map(str::to_owned),
+                backend: Some("cuda".to_owned()),
+                memory_bytes: row.number(2).and_then(|bytes| u64::try_from(bytes).ok()),
+                ..Gpu::default()
+            });
+        }
+    })?;
+    Ok(gpus)
 }
 
 /// What the label of a thread's track begins with until its name is known.

@@ -1,15 +1,13 @@
 //! `rocprofv3 --output-format csv`: a file per kind of event, named `PID_kernel_trace.csv`
-//! and the like. Those of a folder are one trace, merged by time; a file alone lacks what
-//! the others have. CSV has no sizes of copies.
+//! and the like. Those of a folder are one trace; a file alone lacks what the others have. CSV
+//! has no sizes of copies.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::Profile;
-use csv::{Reader, ReaderBuilder, StringRecord};
 
 use super::Call;
 use crate::formats::table::unreadable;
@@ -60,198 +58,137 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
-    let mut tables = Vec::new();
-    let mut processes = BTreeMap::new();
+    let mut trace = Trace::default();
     if source.is_folder() {
+        let mut processes = BTreeMap::new();
         for path in files(source.path()) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let end = ENDS.iter().find_map(|end| name.strip_suffix(end));
+            let start = ENDS.iter().find_map(|end| name.strip_suffix(end));
             let next = processes.len() as u64;
-            let process = *processes
-                .entry(end.unwrap_or_default().to_owned())
-                .or_insert(next);
-            let reader = Source::open(&path)?.into_reader()?;
-            tables.push(Table::of(Box::new(reader), path, process)?);
+            let process = *(processes.entry(start.unwrap_or_default().to_owned())).or_insert(next);
+            table(Source::open(&path)?, process, &mut trace, notes)?;
         }
     } else {
-        let path = source.path().to_owned();
-        let table = Table::of(Box::new(source.into_reader()?), path, 0)?;
-        let lacks = match table.is_of_calls() {
-            true => "what the GPUs did",
-            false => "launches, and either kernels or copies, so nothing overlaps",
+        let lacks = match table(source, 0, &mut trace, notes)? {
+            Kind::Calls => "what the GPUs did",
+            _ => "launches, and either kernels or copies, so nothing overlaps",
         };
         notes.add(format!(
             "one of several files that belong together: it lacks {lacks}; name the folder"
         ));
-        tables.push(table);
-    }
-    let mut trace = Trace::default();
-    // The row that began first, of all files.
-    while let Some(table) = (tables.iter_mut())
-        .filter(|table| table.is_row)
-        .min_by_key(|table| table.start())
-    {
-        if table.take(&mut trace).is_none() {
-            let why = "they lack a time, a name or other cells, or end before they begin";
-            notes.leave_out("row(s)", why, &table.place());
-        }
-        table.next()?;
     }
     trace.profile(notes)
 }
 
-/// A file with its next row.
-struct Table {
-    path: PathBuf,
-    process: u64,
-    rows: Reader<Box<dyn Read>>,
-    columns: HashMap<String, usize>,
-    /// Cells of the head.
-    cells: usize,
-    row: StringRecord,
-    is_row: bool,
+/// What the rows of a file are.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Calls,
+    Copies,
+    Kernels,
 }
 
-impl Table {
-    fn of(reader: Box<dyn Read>, path: PathBuf, process: u64) -> Result<Self, FileError> {
-        let mut table = Self {
-            path,
-            process,
-            rows: ReaderBuilder::new().flexible(true).from_reader(reader),
-            columns: HashMap::new(),
-            cells: 0,
-            row: StringRecord::new(),
-            is_row: false,
-        };
-        let heads = table.rows.headers().cloned();
-        let heads = heads.map_err(|error| unreadable(&error).at_path(&table.path))?;
-        table.cells = heads.len();
-        table.columns = (heads.iter().map(str::to_owned).zip(0..)).collect();
-        let is_of_calls = table.is_of_calls();
-        let name = match (is_of_calls, table.is_of_copies()) {
-            (true, _) => "Function",
-            (_, true) => "Direction",
-            _ => "Kernel_Name",
-        };
-        for head in [name, "Start_Timestamp", "End_Timestamp"] {
-            if !table.columns.contains_key(head) {
-                let message = format!(
-                    "there is no column {head}; give a trace that rocprofv3 wrote, not its stats"
-                );
-                return Err(FileError::new(FileErrorKind::Value, message).at_path(&table.path));
-            }
+/// Takes all rows of a file of a process.
+fn table(
+    source: Source,
+    process: u64,
+    trace: &mut Trace,
+    notes: &mut Notes,
+) -> Result<Kind, FileError> {
+    let path = source.path().to_owned();
+    let text = source.into_lines(notes)?;
+    let wrong = |error: csv::Error| unreadable(&error).at_path(&path);
+    let mut rows = (csv::ReaderBuilder::new().flexible(true)).from_reader(text.as_bytes());
+    let heads = rows.headers().map_err(wrong)?.clone();
+    let columns: HashMap<&str, usize> = heads.iter().zip(0..).collect();
+    let (kind, name) = match columns {
+        _ if columns.contains_key("Domain") => (Kind::Calls, "Function"),
+        _ if columns.contains_key("Direction") => (Kind::Copies, "Direction"),
+        _ => (Kind::Kernels, "Kernel_Name"),
+    };
+    for head in [name, "Start_Timestamp", "End_Timestamp"] {
+        if !columns.contains_key(head) {
+            let message = format!(
+                "there is no column {head}; give a trace that rocprofv3 wrote, not its stats"
+            );
+            return Err(FileError::new(FileErrorKind::Value, message).at_path(&path));
         }
-        table.next()?;
-        Ok(table)
     }
-
-    fn is_of_calls(&self) -> bool {
-        self.columns.contains_key("Domain")
-    }
-
-    fn is_of_copies(&self) -> bool {
-        self.columns.contains_key("Direction")
-    }
-
-    fn next(&mut self) -> Result<(), FileError> {
-        let read = self.rows.read_record(&mut self.row);
-        self.is_row = read.map_err(|error| unreadable(&error).at_path(&self.path))?;
-        Ok(())
-    }
-
-    fn text(&self, head: &str) -> Option<&str> {
-        let cell = self.row.get(*self.columns.get(head)?)?;
-        Some(cell).filter(|cell| !cell.is_empty())
-    }
-
-    fn number(&self, head: &str) -> Option<u64> {
-        self.text(head)?.parse().ok()
-    }
-
-    fn start(&self) -> u64 {
-        self.number("Start_Timestamp").unwrap_or(0)
-    }
-
-    /// The number of an agent: `2`, `Agent 2`.
-    fn agent(&self, head: &str) -> Option<u64> {
-        self.text(head)?.rsplit(' ').next()?.parse().ok()
-    }
-
-    fn three(&self, head: &str) -> Option<[u64; 3]> {
-        let one = |axis| self.number(&format!("{head}_{axis}"));
-        Some([one("X")?, one("Y")?, one("Z")?])
-    }
-
-    /// Where the row is.
-    fn place(&self) -> String {
-        let line = self.row.position().map_or(0, csv::Position::line);
-        let name = self.path.file_name().unwrap_or_default();
-        format!("line {line} of {}", name.to_string_lossy())
-    }
-
-    /// Adds the row; `None` where it lacks something.
-    fn take(&self, trace: &mut Trace) -> Option<()> {
-        if self.row.len() != self.cells {
-            return None;
+    for row in rows.records() {
+        let row = row.map_err(wrong)?;
+        let cell = |head: &str| row.get(*columns.get(head)?).filter(|cell| !cell.is_empty());
+        if row.len() != heads.len() || take(kind, name, cell, process, trace).is_none() {
+            let why = "they lack a time, a name or other cells, or end before they begin";
+            let line = row.position().map_or(0, csv::Position::line);
+            let file = path.file_name().unwrap_or_default().display();
+            notes.leave_out("row(s)", why, &format!("line {line} of {file}"));
         }
-        let end = i64::try_from(self.number("End_Timestamp")?).ok()?;
-        let start = i64::try_from(self.number("Start_Timestamp")?).ok()?;
-        let when = When::between(start, end)?;
-        let correlation = self.number("Correlation_Id");
-        if self.is_of_calls() {
-            let domain = self.text("Domain").unwrap_or_default();
-            let category = match domain.split('_').next() {
-                Some("HIP") => "hip_api",
-                Some("HSA") => "hsa_api",
-                Some("RCCL") => "rccl_api",
-                _ => "roctx",
-            };
-            let call = Call {
-                name: self.text("Function")?,
-                category,
-                process: self.process,
-                thread: self.number("Thread_Id").unwrap_or(0),
-                when,
-                correlation,
-            };
-            call.add(trace);
-            return Some(());
-        }
-        let id = correlation.map(|number| (self.process, number));
-        let stream = self.number("Stream_Id").or_else(|| self.number("Queue_Id"));
-        let (name, category, agent, work) = if self.is_of_copies() {
-            let name = self.text("Direction")?;
-            let to_host = matches!(Work::copy(name, None), Work::Copy("device to host", _));
-            let gpu = if to_host {
-                "Source_Agent_Id"
-            } else {
-                "Destination_Agent_Id"
-            };
-            (
-                name,
-                "memory_copy",
-                self.agent(gpu)?,
-                Work::copy(name, None),
-            )
-        } else {
-            let name = self.text("Kernel_Name")?;
-            (name, "kernel", self.agent("Agent_Id")?, Work::kernel(name))
+    }
+    Ok(kind)
+}
+
+/// Adds a row by its cells; `None` where it lacks something.
+fn take<'r>(
+    kind: Kind,
+    name: &str,
+    cell: impl Fn(&str) -> Option<&'r str>,
+    process: u64,
+    trace: &mut Trace,
+) -> Option<()> {
+    let number = |head: &str| cell(head)?.parse::<u64>().ok();
+    let time = |head: &str| i64::try_from(number(head)?).ok();
+    let when = When::between(time("Start_Timestamp")?, time("End_Timestamp")?)?;
+    let correlation = number("Correlation_Id");
+    let name = cell(name)?;
+    if let Kind::Calls = kind {
+        let domain = cell("Domain").unwrap_or_default();
+        let category = match domain.split('_').next() {
+            Some("HIP") => "hip_api",
+            Some("HSA") => "hsa_api",
+            Some("RCCL") => "rccl_api",
+            _ => "roctx",
         };
-        let activity = Activity {
+        let call = Call {
             name,
             category,
-            device: agent,
-            stream,
+            process,
+            thread: number("Thread_Id").unwrap_or(0),
             when,
-            work: Some(work),
-            id,
-            facts: LaunchFacts {
-                bytes: None,
-                grid: self.three("Grid_Size"),
-                block: self.three("Workgroup_Size"),
-            },
+            correlation,
         };
-        trace.activity("rocm", &activity);
-        Some(())
+        call.add(trace);
+        return Some(());
     }
+    let (category, agent, work) = match kind {
+        Kind::Copies => {
+            let work = Work::copy(name, None);
+            let agent = match work {
+                Work::Copy("device to host", _) => "Source_Agent_Id",
+                _ => "Destination_Agent_Id",
+            };
+            ("memory_copy", agent, work)
+        }
+        _ => ("kernel", "Agent_Id", Work::kernel(name)),
+    };
+    let three = |head: &str| {
+        let one = |axis| number(&format!("{head}_{axis}"));
+        Some([one("X")?, one("Y")?, one("Z")?])
+    };
+    let activity = Activity {
+        name,
+        category,
+        // `2`, `Agent 2`.
+        device: cell(agent)?.rsplit(' ').next()?.parse().ok()?,
+        stream: number("Stream_Id").or_else(|| number("Queue_Id")),
+        when,
+        work: Some(work),
+        id: correlation.map(|number| (process, number)),
+        facts: LaunchFacts {
+            bytes: None,
+            grid: three("Grid_Size"),
+            block: three("Workgroup_Size"),
+        },
+    };
+    trace.activity("rocm", &activity);
+    Some(())
 }

@@ -5,16 +5,15 @@ use std::collections::HashMap;
 
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Gpu, Profile};
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::Call;
 use crate::formats::{Format, Options};
 use crate::gather::LaunchFacts;
-use crate::json;
-use crate::note::{Notes, Skipped};
+use crate::json::{self, count, three};
+use crate::note::Notes;
 use crate::source::Source;
 use crate::trace::{Activity, Trace, When, Work};
-use crate::walk::{self, Parts, Raw, Want};
 
 pub(crate) static IMPORTER: Format = Format {
     name: "rocprofv3",
@@ -23,14 +22,52 @@ pub(crate) static IMPORTER: Format = Format {
     read,
 };
 
+/// The lists of records that are read.
+const LISTS: [&str; 6] = [
+    "kernel_dispatch",
+    "memory_copy",
+    "hip_api",
+    "hsa_api",
+    "marker_api",
+    "rccl_api",
+];
+
+/// A place inside of a process, of which there are several or one.
+fn inside(place: &str) -> &str {
+    let inside = place.strip_prefix("rocprofiler-sdk-tool");
+    let inside = inside.unwrap_or_default().trim_start_matches("[]");
+    inside.trim_start_matches('.')
+}
+
+/// The list of a record at that place.
+fn list(inside: &str) -> Option<&str> {
+    let list = inside.strip_prefix("buffer_records.")?.strip_suffix("[]")?;
+    Some(list).filter(|list| LISTS.contains(list))
+}
+
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
     let mut tool = Tool::default();
-    json::stream(source, &mut tool)?;
-    notes.skipped(
-        tool.malformed,
-        "record(s)",
-        "they lack a time, end before they begin, or hold what no such record has",
-    );
+    let mut records: HashMap<String, u64> = HashMap::new();
+    let want = |place: &str| {
+        let inside = inside(place);
+        matches!(inside, "agents" | "strings" | "kernel_symbols") || list(inside).is_some()
+    };
+    json::each(source, want, notes, |place, value, notes| {
+        let inside = inside(place);
+        let Some(list) = list(inside) else {
+            return tool.name(inside, &value);
+        };
+        let number = records.entry(list.to_owned()).or_default();
+        if tool.take(list, &value).is_none() {
+            let why = "they lack a time, end before they begin, or hold what no such record has";
+            notes.leave_out(
+                "record(s)",
+                why,
+                &format!("buffer_records.{list}[{number}]"),
+            );
+        }
+        *number += 1;
+    })?;
     tool.trace.operations.about.environment.gpus = tool.gpus;
     tool.trace.profile(notes)
 }
@@ -44,34 +81,61 @@ struct Tool {
     /// The number of each GPU, by the handle of its agent.
     agents: HashMap<u64, u64>,
     kernels: HashMap<u64, String>,
-    kinds: Vec<Kind>,
+    /// Kinds of records, each with the names of its operations.
+    kinds: Value,
     messages: HashMap<u64, String>,
-    malformed: Skipped,
-    /// Records of the list so far.
-    number: u64,
+}
+
+fn handle(value: &Value) -> Option<u64> {
+    count(&value["handle"])
 }
 
 impl Tool {
-    /// A new process, whose handles and numbers are its own.
-    fn next_process(&mut self) {
-        self.process += 1;
-        self.agents.clear();
-        self.kernels.clear();
-        self.kinds.clear();
-        self.messages.clear();
+    /// Takes the names of a process.
+    fn name(&mut self, place: &str, value: &Value) {
+        let entries = || value.as_array().into_iter().flatten();
+        match place {
+            "agents" => self.agents(entries()),
+            "kernel_symbols" => {
+                let symbol = |symbol: &Value| {
+                    let names = ["formatted_kernel_name", "kernel_name"];
+                    let name = names.iter().find_map(|key| symbol[*key].as_str());
+                    Some((
+                        count(&symbol["kernel_id"])?,
+                        name.unwrap_or_default().to_owned(),
+                    ))
+                };
+                self.kernels = entries().filter_map(symbol).collect();
+            }
+            _ => {
+                self.kinds = value["buffer_records"].clone();
+                let messages = value["marker_api"].as_array().into_iter().flatten();
+                let message =
+                    |each: &Value| Some((count(&each["key"])?, each["value"].as_str()?.to_owned()));
+                self.messages = messages.filter_map(message).collect();
+            }
+        }
     }
 
-    fn agents(&mut self, agents: impl Iterator<Item = Agent>) {
-        let gpus = agents.filter(|agent| agent.kind == 2);
+    /// A new process, whose handles and numbers are its own, begins with its agents.
+    fn agents<'v>(&mut self, agents: impl Iterator<Item = &'v Value>) {
+        self.process += 1;
+        self.agents.clear();
+        // 1: a CPU, 2: a GPU.
+        let gpus = agents.filter(|agent| agent["type"] == 2);
         for (ordinal, agent) in (0..).zip(gpus) {
-            let number = agent.logical_node_type_id.unwrap_or(ordinal);
-            self.agents.insert(agent.id.handle, number);
+            let Some(handle) = handle(&agent["id"]) else {
+                continue;
+            };
+            let number = count(&agent["logical_node_type_id"]).unwrap_or(ordinal);
+            self.agents.insert(handle, number);
             let id = format!("rocm:{number}");
             if !self.gpus.iter().any(|gpu| gpu.id == id) {
-                let product = agent.product_name.filter(|name| !name.is_empty());
+                let names = ["product_name", "name"].into_iter();
+                let mut names = names.filter_map(|key| agent[key].as_str());
                 self.gpus.push(Gpu {
                     id,
-                    name: product.or(agent.name),
+                    name: names.find(|name| !name.is_empty()).map(str::to_owned),
                     backend: Some("rocm".to_owned()),
                     ..Gpu::default()
                 });
@@ -79,244 +143,80 @@ impl Tool {
         }
     }
 
-    /// Takes a record; `None` if it has no time.
-    fn take(&mut self, list: &str, record: &Record) -> Option<()> {
-        let when = When::between(record.start_timestamp?, record.end_timestamp?)?;
-        let correlation = record.correlation_id.internal;
-        let kind = self.kinds.get(record.kind);
-        let operation = kind.and_then(|kind| kind.operations.get(record.operation));
-        let (kind, operation) = (
-            kind.map_or("", |kind| kind.kind.as_str()),
-            operation.map_or("", String::as_str),
-        );
+    /// Takes a record; `None` if it lacks something.
+    fn take(&mut self, list: &str, record: &Value) -> Option<()> {
+        let when = When::between(
+            record["start_timestamp"].as_i64()?,
+            record["end_timestamp"].as_i64()?,
+        )?;
+        let number = |key: &str| usize::try_from(count(&record[key])?).ok();
+        let kind = number("kind").map_or(&Value::Null, |kind| &self.kinds[kind]);
+        let operation = number("operation").and_then(|at| kind["operations"][at].as_str());
+        let correlation = count(&record["correlation_id"]["internal"]);
         let id = correlation.map(|number| (self.process, number));
-        let stream = record.stream_id.map(|stream| stream.handle);
-        match (&record.dispatch_info, list) {
-            (Some(dispatch), "kernel_dispatch") => {
-                let unknown;
-                let name = match self.kernels.get(&dispatch.kernel_id) {
-                    Some(name) => name.as_str(),
-                    None => {
-                        unknown = format!("kernel {}", dispatch.kernel_id);
-                        &unknown
-                    }
-                };
-                let agent = dispatch.agent_id.handle;
-                let activity = Activity {
+        let stream = handle(&record["stream_id"]);
+        let dispatch = &record["dispatch_info"];
+        let (unknown, activity);
+        match list {
+            "kernel_dispatch" => {
+                let kernel = count(&dispatch["kernel_id"])?;
+                let agent = handle(&dispatch["agent_id"])?;
+                unknown = format!("kernel {kernel}");
+                let name = self.kernels.get(&kernel).unwrap_or(&unknown);
+                activity = Activity {
                     name,
                     category: "kernel",
                     device: self.agents.get(&agent).copied().unwrap_or(agent),
-                    stream: stream.or(dispatch.queue_id.map(|queue| queue.handle)),
+                    stream: stream.or_else(|| handle(&dispatch["queue_id"])),
                     when,
                     work: Some(Work::kernel(name)),
                     id,
                     facts: LaunchFacts {
                         bytes: None,
-                        grid: dispatch.grid_size,
-                        block: dispatch.workgroup_size,
+                        grid: three(&dispatch["grid_size"]),
+                        block: three(&dispatch["workgroup_size"]),
                     },
                 };
-                self.trace.activity("rocm", &activity);
             }
-            (_, "memory_copy") => {
-                let name = if operation.is_empty() {
-                    "MEMORY_COPY"
-                } else {
-                    operation
-                };
-                let ends = [record.dst_agent_id, record.src_agent_id];
-                let mut gpus = (ends.into_iter().flatten())
-                    .filter_map(|agent| self.agents.get(&agent.handle).copied());
-                let activity = Activity {
+            "memory_copy" => {
+                let name = operation.unwrap_or("MEMORY_COPY");
+                let ends = [&record["dst_agent_id"], &record["src_agent_id"]];
+                let mut gpus = ends
+                    .into_iter()
+                    .filter_map(|agent| self.agents.get(&handle(agent)?));
+                let bytes = count(&record["bytes"]);
+                activity = Activity {
                     name,
                     category: "memory_copy",
-                    device: gpus.next().unwrap_or(0),
+                    device: gpus.next().copied().unwrap_or(0),
                     stream,
                     when,
-                    work: Some(Work::copy(name, record.bytes)),
+                    work: Some(Work::copy(name, bytes)),
                     id,
                     facts: LaunchFacts {
-                        bytes: record.bytes,
+                        bytes,
                         ..LaunchFacts::default()
                     },
                 };
-                self.trace.activity("rocm", &activity);
             }
             _ => {
+                let is_marker =
+                    (kind["kind"].as_str()).is_some_and(|kind| kind.starts_with("MARKER"));
                 let message = correlation.and_then(|id| self.messages.get(&id));
-                let is_marker = kind.starts_with("MARKER");
-                let name = match message.filter(|_| is_marker) {
-                    Some(message) => message.as_str(),
-                    None => operation,
-                };
+                let message = message.filter(|_| is_marker).map(String::as_str);
                 let call = Call {
-                    name,
-                    category: if is_marker { "roctx" } else { category(list) },
+                    name: message.or(operation).unwrap_or_default(),
+                    category: if is_marker { "roctx" } else { list },
                     process: self.process,
-                    thread: record.thread_id,
+                    thread: count(&record["thread_id"]).unwrap_or(0),
                     when,
                     correlation,
                 };
                 call.add(&mut self.trace);
+                return Some(());
             }
         }
+        self.trace.activity("rocm", &activity);
         Some(())
     }
-}
-
-fn category(list: &str) -> &'static str {
-    match list {
-        "hip_api" => "hip_api",
-        "hsa_api" => "hsa_api",
-        "rccl_api" => "rccl_api",
-        _ => "marker_api",
-    }
-}
-
-/// What the places of a process begin with, of several or of the only one.
-const PROCESSES: [&str; 2] = ["rocprofiler-sdk-tool[]", "rocprofiler-sdk-tool"];
-const RECORDS: &str = ".buffer_records.";
-
-impl Parts for Tool {
-    fn want(&mut self, place: &str) -> Want {
-        if place.is_empty() {
-            return Want::Object("an object with rocprofiler-sdk-tool");
-        }
-        let Some(inside) = PROCESSES.iter().find_map(|start| place.strip_prefix(start)) else {
-            return Want::Nothing;
-        };
-        match inside {
-            "" => {
-                self.next_process();
-                Want::Either("the records of a process, or a list of such")
-            }
-            ".agents" | ".strings" | ".kernel_symbols" => Want::Text,
-            ".buffer_records" => Want::Object("an object with lists of records"),
-            list => match list.strip_prefix(RECORDS) {
-                Some(list) if LISTS.contains(&list) => {
-                    self.number = 0;
-                    Want::List("a list of records")
-                }
-                Some(record) if record.ends_with("[]") => Want::Text,
-                _ => Want::Nothing,
-            },
-        }
-    }
-
-    fn part(&mut self, place: &str, value: Raw<'_>) {
-        let (_, inside) = place.split_once('.').unwrap_or_default();
-        match inside {
-            "agents" => self.agents(value.entries().flatten()),
-            "kernel_symbols" => {
-                for symbol in value.entries::<Symbol>().flatten() {
-                    let name = symbol.formatted_kernel_name.or(symbol.kernel_name);
-                    (self.kernels).insert(symbol.kernel_id, name.unwrap_or_default());
-                }
-            }
-            "strings" => {
-                let strings: Strings = value.read().unwrap_or_default();
-                self.kinds = strings.buffer_records;
-                let messages = strings.marker_api.into_iter();
-                self.messages = messages.map(|each| (each.key, each.value)).collect();
-            }
-            record => {
-                let list = record.trim_start_matches("buffer_records.");
-                let list = list.trim_end_matches("[]");
-                if (value.read())
-                    .and_then(|record| self.take(list, &record))
-                    .is_none()
-                {
-                    let number = self.number;
-                    (self.malformed).add(|| format!("buffer_records.{list}[{number}]"));
-                }
-                self.number += 1;
-            }
-        }
-    }
-}
-
-const LISTS: [&str; 6] = [
-    "kernel_dispatch",
-    "memory_copy",
-    "hip_api",
-    "hsa_api",
-    "marker_api",
-    "rccl_api",
-];
-
-#[derive(Debug, Default, Clone, Copy, Deserialize)]
-struct Handle {
-    handle: u64,
-}
-
-#[derive(Deserialize)]
-struct Agent {
-    id: Handle,
-    /// 1: a CPU, 2: a GPU.
-    #[serde(rename = "type")]
-    kind: u64,
-    name: Option<String>,
-    product_name: Option<String>,
-    logical_node_type_id: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Symbol {
-    kernel_id: u64,
-    kernel_name: Option<String>,
-    formatted_kernel_name: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Kind {
-    kind: String,
-    #[serde(default)]
-    operations: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    key: u64,
-    value: String,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Strings {
-    buffer_records: Vec<Kind>,
-    marker_api: Vec<Message>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Correlated {
-    internal: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Dispatch {
-    agent_id: Handle,
-    queue_id: Option<Handle>,
-    kernel_id: u64,
-    #[serde(default, deserialize_with = "walk::three")]
-    workgroup_size: Option<[u64; 3]>,
-    #[serde(default, deserialize_with = "walk::three")]
-    grid_size: Option<[u64; 3]>,
-}
-
-/// A record of any list.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Record {
-    kind: usize,
-    operation: usize,
-    start_timestamp: Option<i64>,
-    end_timestamp: Option<i64>,
-    thread_id: u64,
-    correlation_id: Correlated,
-    dispatch_info: Option<Dispatch>,
-    src_agent_id: Option<Handle>,
-    dst_agent_id: Option<Handle>,
-    bytes: Option<u64>,
-    stream_id: Option<Handle>,
 }

@@ -13,7 +13,7 @@ pub(crate) use self::json::IMPORTER as JSON;
 /// A call of the host, as both have it.
 struct Call<'a> {
     name: &'a str,
-    category: &'static str,
+    category: &'a str,
     process: u64,
     thread: u64,
     when: When,
