@@ -46,7 +46,6 @@ mod jobs;
 mod printer;
 pub(crate) mod process;
 pub(crate) mod running;
-mod scan;
 mod summary;
 pub(crate) mod template;
 
@@ -355,7 +354,7 @@ fn prepare(
     };
     let usable = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
     let texts = [Some(&cpu), gpu.as_ref()].into_iter().flatten();
-    let texts: Vec<_> = texts.map(|each| each.text().to_string_lossy()).collect();
+    let texts: Vec<_> = texts.map(|each| each.text.to_string_lossy()).collect();
     let (running, looks) = Running::new(args.timeout, None);
     let jobs = Jobs {
         operation: args.name.clone().unwrap_or_else(|| texts.join(" | gpu: ")),
