@@ -21,7 +21,6 @@ pub(super) fn add(report: &Report, page: &mut Page) {
     add_targets(report, page);
     add_budgets(report, page);
     add_tuned(report, page);
-    add_rounded(report, page);
     for note in &report.notes {
         page.say(Text::new(note, Tone::Bad));
     }
@@ -84,33 +83,6 @@ fn add_tuned(report: &Report, page: &mut Page) {
     for (device, kernels) in devices {
         let label = report.label(device);
         page.aside(format!("{label}: tuned: {}", kernels.join(", ")));
-    }
-}
-
-/// What rounding the inputs costs in accuracy, and gains in time.
-fn add_rounded(report: &Report, page: &mut Page) {
-    let rows = &report.overview.rows;
-    for operation in &report.profile.operations {
-        let error = operation.attributes.get("largest_error");
-        let Some(error) = error.and_then(Value::as_f64) else {
-            continue;
-        };
-        let median = |name: &str| {
-            let mut rows = rows.iter().filter(|row| row.key.device == operation.device);
-            let row = rows.find(|row| row.key.name == name && row.key.size == operation.size)?;
-            Some(row.summary?.median)
-        };
-        let exact = median("matrix_multiply").zip(median(&operation.name));
-        let gained = exact.map_or_else(String::new, |(exact, rounded)| {
-            format!(
-                "; the product in f32 takes {} × the time",
-                times(exact / rounded)
-            )
-        });
-        page.aside(format!(
-            "{}: inputs in half precision: an error of up to {error:.1e} of the largest value{gained}",
-            report.who(&operation.key())
-        ));
     }
 }
 

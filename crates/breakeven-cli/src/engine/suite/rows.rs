@@ -54,7 +54,6 @@ const IMAGES: Row = Row {
     shared_values: |_| 0,
     scratch_bytes: |_| 0,
     operator: |_| Ok(Made::numbers(VectorAdd)),
-    exact: None,
     inputs: |shape| tensors([images(shape)], &shape.dims()),
 };
 
@@ -110,7 +109,6 @@ pub(super) static ROWS: [Row; 11] = [
         // Both inputs in half precision and back.
         scratch_bytes: |shape| (shape.elements().saturating_mul(2)).saturating_mul(6),
         operator: |_| Ok(Made::numbers(TensorCoreMatmul)),
-        exact: Some(|| Made::numbers(MatrixMultiply)),
         ..PRODUCTS
     },
     Row {

@@ -1,13 +1,12 @@
 //! The quantities of a kernel's workload that a sweep can vary.
 
 use std::fmt;
-use std::str::FromStr;
 
-use breakeven::{Error, ErrorKind};
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 /// The quantity that a sweep varies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Over {
     /// The size of one item: the length of a vector or series, the side of an image,
@@ -32,8 +31,6 @@ pub(crate) enum Points {
 }
 
 impl Over {
-    pub(crate) const ALL: [Self; 4] = [Self::Size, Self::Batch, Self::Window, Self::Hidden];
-
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Size => "size",
@@ -47,18 +44,5 @@ impl Over {
 impl fmt::Display for Over {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
-    }
-}
-
-impl FromStr for Over {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        let found = Self::ALL.into_iter().find(|over| over.name() == text);
-        found.ok_or_else(|| {
-            let message =
-                format!("a sweep is over size, batch, window or hidden, not over {text:?}");
-            Error::new(ErrorKind::UnknownName, message)
-        })
     }
 }

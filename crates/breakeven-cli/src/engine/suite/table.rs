@@ -113,8 +113,6 @@ pub(super) struct Row {
     pub(super) scratch_bytes: fn(Shape) -> u64,
     /// Fails if the kernel does not accept the shape.
     pub(super) operator: fn(Shape) -> Result<Made, Error>,
-    /// The operator in f32 that this one approximates.
-    pub(super) exact: Option<fn() -> Made>,
     /// Creates the inputs, which are the same on every machine; [`Row::fill`] checks first that
     /// they fit.
     pub(super) inputs: fn(Shape) -> Result<Vec<Tensor<'static>>, Error>,
