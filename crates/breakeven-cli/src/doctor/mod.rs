@@ -60,11 +60,8 @@ pub(crate) struct DoctorArgs {
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
-    let duration = crate::values::time(text)?;
-    let is_usual = (Duration::from_secs(3)..=Duration::from_secs(600)).contains(&duration);
-    is_usual
-        .then_some(duration)
-        .ok_or_else(|| "give 3 s to 10 min".to_owned())
+    let range = Duration::from_secs(3)..=Duration::from_secs(600);
+    crate::values::time_in(text, range, "3 s to 10 min")
 }
 
 /// Idle phase in which other load is observed: CPU time is counted in hundredths of a second.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use breakeven::Costs;
-use breakeven::hardware::sensors::EnergyUnknown;
+use breakeven::hardware::sensors::{EnergyDomain, EnergyUnknown};
 use breakeven::hardware::{AbsentBackend, Backend, GpuKind};
 use breakeven::kernels::NAMES;
 use breakeven_judge::Limits;
@@ -137,15 +137,15 @@ fn energy(args: &ProfileArgs, devices: &[String], machine: &Machine) -> Result<C
     let counters = meter(&counted).read();
     for device in devices {
         let domains = counted.get(device).map_or(&[][..], Vec::as_slice);
-        let reported = domains.iter().map(|domain| {
-            let counter = counters.iter().find(|counter| counter.domain == *domain);
-            counter.map_or(Err(&EnergyUnknown::NoDriver), |reported| {
-                reported.joules.as_ref()
-            })
-        });
+        let unknown =
+            |domain: &EnergyDomain| match counters.iter().find(|counter| counter.domain == *domain)
+            {
+                Some(counter) => counter.joules.as_ref().err(),
+                None => Some(&EnergyUnknown::NoDriver),
+            };
         let why = match domains {
             [] => Some(&EnergyUnknown::NoDriver),
-            _ => reported.filter_map(Result::err).next(),
+            _ => domains.iter().find_map(unknown),
         };
         if let Some(why) = why {
             let mut gpus = machine.hardware.gpus.iter();

@@ -323,8 +323,8 @@ fn fill(
     (window, None)
 }
 
-/// Most concurrent processes: no system runs more.
-const MOST_SLOTS: usize = 1 << 22;
+/// Most concurrent processes: hardly a system runs more.
+const MOST_SLOTS: usize = 1 << 16;
 
 /// The shared state of jobs, and the jobs to skip.
 fn prepare(

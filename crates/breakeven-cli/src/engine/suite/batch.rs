@@ -9,8 +9,7 @@ use std::sync::Arc;
 use breakeven::{Chain, Error, Tensor, WorkloadProfile};
 
 use super::rows::row;
-use super::sweep::Over;
-use super::table::{Made, Row, Shape, with_operator};
+use super::table::{Made, Over, Row, Shape, with_operator};
 
 pub(crate) type Task = Vec<Tensor<'static>>;
 

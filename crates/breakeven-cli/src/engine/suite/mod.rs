@@ -10,7 +10,6 @@ mod energy;
 mod measure;
 mod noise;
 mod rows;
-mod sweep;
 mod table;
 mod workload;
 
@@ -18,7 +17,5 @@ pub(crate) use batch::{BatchWorkload, Chained, Task};
 pub(crate) use energy::{CallMeter, Counted, counted, meter};
 pub(crate) use measure::{Iterations, Problem, Report};
 pub(crate) use noise::NoiseWork;
-
-pub(crate) use sweep::{Over, Points};
-pub(crate) use table::{Made, with_operator};
+pub(crate) use table::{Made, Over, Points, with_operator};
 pub(crate) use workload::Workload;

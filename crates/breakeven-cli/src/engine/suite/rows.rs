@@ -8,8 +8,7 @@ use breakeven::{Error, ErrorKind, Tensor};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::sweep::Over;
-use super::table::{Made, Row, Scales, Shape};
+use super::table::{Made, Over, Row, Scales, Shape};
 
 /// Tasks of a default batch, if the default workload is a single task, and if tasks take a few
 /// microseconds each.

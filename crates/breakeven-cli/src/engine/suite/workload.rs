@@ -5,8 +5,7 @@ use breakeven_profile::profile::Operation;
 
 use super::measure::Problem;
 use super::rows::row;
-use super::sweep::{Over, Points};
-use super::table::{Row, Scales, Shape};
+use super::table::{Over, Points, Row, Scales, Shape};
 
 /// A kernel and its size; [`build`](Workload::build) creates the inputs.
 #[derive(Debug, Clone)]
