@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 
 use breakeven::execute::recorded_size;
+use breakeven::hardware::{HardwareCapabilities, SystemLoad};
 use breakeven_profile::profile::{Device, Failure, Operation, Profile};
 use serde::{Deserialize, Serialize};
 
-use crate::engine::session::Machine;
 use crate::engine::suite::{BatchWorkload, Counted, NoiseWork, Over, Workload};
 
 /// The work of one worker, in order.
@@ -197,6 +197,13 @@ impl Cell {
             _ => None,
         }
     }
+}
+
+/// The machine, and how busy it is.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Machine {
+    pub(crate) hardware: HardwareCapabilities,
+    pub(crate) load: SystemLoad,
 }
 
 /// A worker's messages.

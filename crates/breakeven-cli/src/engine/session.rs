@@ -9,8 +9,8 @@ use breakeven_profile::file::{self, FileError};
 use breakeven_profile::profile::{
     Environment, Failure, JoinError, Operation, OperationKey, Profile, Run,
 };
-use serde::{Deserialize, Serialize};
 
+pub(crate) use crate::engine::protocol::Machine;
 use crate::engine::protocol::{Cell, Message, Request};
 use crate::engine::supervisor::{self, Ended};
 use crate::exit::Interrupted;
@@ -187,13 +187,6 @@ impl Session {
             format!("{kernel} on {label}: unsupported: {lacking}")
         })
     }
-}
-
-/// The machine, and how busy it is.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Machine {
-    pub(crate) hardware: HardwareCapabilities,
-    pub(crate) load: SystemLoad,
 }
 
 /// Detects the machine in a separate process, so that a GPU driver that crashes costs only the

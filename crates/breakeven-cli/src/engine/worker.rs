@@ -16,8 +16,7 @@ use breakeven_profile::profile::{
 use breakeven_profile::recorder::Clock;
 use devices::Devices;
 
-use crate::engine::protocol::{Cell, Message, Request};
-use crate::engine::session::Machine;
+use crate::engine::protocol::{Cell, Machine, Message, Request};
 use crate::engine::suite::{CallMeter, Iterations, Workload};
 
 mod batches;
