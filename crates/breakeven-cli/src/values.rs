@@ -6,6 +6,7 @@ use std::str::FromStr;
 #[cfg(feature = "engine")]
 use std::{
     num::{NonZeroU32, NonZeroU64},
+    ops::RangeInclusive,
     time::Duration,
 };
 
@@ -88,6 +89,28 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
     let ns =
         unit::parse_time(given).map_err(|_| unit::UnitError::Time(text.to_owned()).to_string())?;
     Duration::try_from_secs_f64(ns / 1e9).map_err(|_| "give a time that can be waited for".into())
+}
+
+#[cfg(feature = "engine")]
+pub(crate) fn positive_time(text: &str) -> Result<Duration, String> {
+    time_in(
+        text,
+        Duration::from_nanos(1)..=Duration::MAX,
+        "a time above 0",
+    )
+}
+
+/// A time of this range, which `said` describes.
+#[cfg(feature = "engine")]
+pub(crate) fn time_in(
+    text: &str,
+    range: RangeInclusive<Duration>,
+    said: &str,
+) -> Result<Duration, String> {
+    match time(text)? {
+        time if range.contains(&time) => Ok(time),
+        _ => Err(format!("give {said}")),
+    }
 }
 
 pub(crate) fn threshold(text: &str) -> Result<Threshold, String> {

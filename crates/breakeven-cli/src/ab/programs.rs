@@ -30,9 +30,9 @@ pub(super) fn timed<R>(
         read.with_context(|| format!("{:?}", command.text))
     };
     let (mut a, mut b) = (template(&args.a)?, template(&args.b)?);
-    if a.needs_shell() || b.needs_shell() {
+    if a.needs_shell || b.needs_shell {
         // Else the start of the shell would count as the time of one side.
-        (a, b) = (a.with_shell(), b.with_shell());
+        (a.needs_shell, b.needs_shell) = (true, true);
     }
     watched(Some(limit.end), |running| {
         body(&mut |is_b| match is_b {

@@ -1,7 +1,7 @@
 //! Facts about a machine: what the system's files say, and what happened between two moments.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use breakeven_machine::Fact;
@@ -17,9 +17,6 @@ pub(crate) struct Facts {
     /// The folder of the system's files, which is `/` except in tests.
     #[serde(skip)]
     pub(super) root: PathBuf,
-    #[cfg(test)]
-    #[serde(skip)]
-    pub(super) read_only: bool,
     /// Activity while the machine was idle.
     pub(crate) quiet: Activity,
     /// Activity under load.
@@ -39,8 +36,6 @@ pub(super) struct Setting {
     pub(super) file: String,
     /// Its text.
     pub(super) value: String,
-    /// Whether this process could write the file.
-    pub(super) writable: bool,
 }
 
 pub(super) const CPU: &str = "sys/devices/system/cpu";
@@ -54,21 +49,12 @@ impl Facts {
         text(self.root.join(file))
     }
 
-    /// A setting, and whether this process could write it. Opening a file of `/sys` or `/proc/sys`
-    /// for writing changes nothing.
+    /// A setting.
     pub(super) fn setting(&self, file: &str) -> Option<Setting> {
         let value = self.text(file);
         let value = value.filter(|value| !value.is_empty() && value.len() < 256)?;
-        let path = self.root.join(file);
-        let writable = OpenOptions::new().write(true).open(path).is_ok();
-        #[cfg(test)]
-        let writable = writable && !self.read_only;
         let file = format!("/{file}");
-        Some(Setting {
-            file,
-            value,
-            writable,
-        })
+        Some(Setting { file, value })
     }
 
     /// A setting whose value is a name, as the kernel defines them.
@@ -116,28 +102,14 @@ impl Facts {
         }
     }
 
-    /// The file that shows that this process is in a container; empty if it is in none.
+    /// The file that shows that this process is in a container.
     pub(super) fn container(&self) -> Option<&'static str> {
-        let marks = [".dockerenv", "run/.containerenv"];
-        let mut marks = marks.into_iter().zip(["/.dockerenv", "/run/.containerenv"]);
-        if let Some((_, mark)) = marks.find(|(mark, _)| self.root.join(mark).exists()) {
-            return Some(mark);
-        }
-        let group = self.text("proc/self/cgroup")?;
-        let environment = fs::read(self.root.join("proc/1/environ")).unwrap_or_default();
-        let mut variables = environment.split(|byte| *byte == 0);
-        Some(
-            match OF_CONTAINERS.iter().any(|word| group.contains(word)) {
-                true => "/proc/self/cgroup",
-                false if variables.any(|it| it.starts_with(b"container=")) => "/proc/1/environ",
-                false => "",
-            },
-        )
-    }
-
-    /// Whether the process is known to be in a container.
-    pub(super) fn in_container(&self) -> bool {
-        self.container().is_some_and(|file| !file.is_empty())
+        let marks = ["/.dockerenv", "/run/.containerenv"];
+        let exists = |mark: &&str| self.root.join(mark.trim_start_matches('/')).exists();
+        let group = self.text("proc/self/cgroup").unwrap_or_default();
+        let is_named = OF_CONTAINERS.iter().any(|word| group.contains(word));
+        let mark = marks.into_iter().find(exists);
+        mark.or_else(|| is_named.then_some("/proc/self/cgroup"))
     }
 
     /// Whether a hypervisor runs below, as the processor reports.
@@ -150,31 +122,20 @@ impl Facts {
         Some(flags.split_whitespace().any(|flag| flag == "hypervisor"))
     }
 
-    /// Whether a battery is discharging and no mains supply is connected (the kernel's
-    /// `sysfs-class-power`). Servers have neither.
+    /// Whether the machine's battery is discharging (the kernel's `sysfs-class-power`); none without
+    /// one.
     pub(super) fn on_battery(&self) -> Option<bool> {
-        let supplies = entries(self.root.join("sys/class/power_supply"));
-        let any = |kind: &str, file: &str, yes: &str, no: &[&str]| {
-            let is_kind = |path: &&PathBuf| text(path.join("type")).as_deref() == Some(kind);
-            let values = supplies
-                .iter()
-                .filter(is_kind)
-                .map(|path| text(path.join(file)));
-            let values: Vec<String> = values.map(Option::unwrap_or_default).collect();
-            let is_no = |value: &String| no.contains(&&**value);
-            match values.iter().any(|value| value == yes) {
-                true => Some(true),
-                false => (!values.is_empty() && values.iter().all(is_no)).then_some(false),
-            }
+        let supplies = entries(self.root.join("sys/class/power_supply")).into_iter();
+        let is_own = |path: &PathBuf| {
+            // A mouse has a battery, too.
+            text(path.join("type")).as_deref() == Some("Battery")
+                && text(path.join("scope")).as_deref() != Some("Device")
         };
-        let is_mains = |path: &PathBuf| text(path.join("type")).as_deref() == Some("Mains");
-        match supplies.iter().any(is_mains) {
-            true => any("Mains", "online", "1", &["0"]).map(|on_mains| !on_mains),
-            false => {
-                let others = ["Charging", "Not charging", "Full"];
-                any("Battery", "status", "Discharging", &others)
-            }
-        }
+        let status = supplies
+            .filter(is_own)
+            .filter_map(|path| text(path.join("status")));
+        let status: Vec<String> = status.collect();
+        (!status.is_empty()).then(|| status.iter().any(|status| status == "Discharging"))
     }
 }
 

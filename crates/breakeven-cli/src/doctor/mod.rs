@@ -15,7 +15,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use breakeven::hardware::SystemLoad;
 use breakeven_judge::page::figures::plural;
 use breakeven_judge::{Noise, Outcome, PlannedRuns, Threshold, planned_runs};
 use breakeven_machine::sensors::Sensors;
@@ -28,7 +27,7 @@ use serde::Serialize;
 
 use crate::engine::protocol::{Cell, Request};
 use crate::engine::session::Session;
-use crate::engine::suite::{NoiseWork, WORKING_SET_BYTES};
+use crate::engine::suite::NoiseWork;
 use crate::engine::supervisor::{self, Ended};
 use crate::exit::Interrupted;
 
@@ -61,11 +60,8 @@ pub(crate) struct DoctorArgs {
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
-    let duration = crate::values::time(text)?;
-    let is_usual = (Duration::from_secs(3)..=Duration::from_secs(600)).contains(&duration);
-    is_usual
-        .then_some(duration)
-        .ok_or_else(|| "give 3 s to 10 min".to_owned())
+    let range = Duration::from_secs(3)..=Duration::from_secs(600);
+    crate::values::time_in(text, range, "3 s to 10 min")
 }
 
 /// Idle phase in which other load is observed: CPU time is counted in hundredths of a second.
@@ -77,9 +73,6 @@ const PIECE: Duration = Duration::from_millis(200);
 
 /// Fewest runs that show how much runs vary.
 const FEWEST_RUNS: usize = 5;
-
-/// Divisor of the free memory that gives the largest size to read.
-const PART_OF_MEMORY: u64 = 8;
 
 const STOPPED: Interrupted = Interrupted("interrupted before anything was measured");
 
@@ -94,18 +87,11 @@ pub(crate) fn run(args: &DoctorArgs, out: &mut dyn Write) -> Result<Outcome> {
         return Err(STOPPED.into());
     }
     let clock = recorder::Clock::new().measure();
-    let free = SystemLoad::sample_without_gpu()
-        .available_memory_bytes
-        .get();
-    let working_set_bytes = free.map_or(WORKING_SET_BYTES, |free| {
-        WORKING_SET_BYTES.min(free / PART_OF_MEMORY)
-    });
     let request = Request {
         cells: NoiseWork::ALL
             .map(|work| Cell::Noise {
                 work,
                 for_ms: PIECE.as_millis() as u64,
-                working_set_bytes,
             })
             .to_vec(),
         ..Request::default()
@@ -134,7 +120,7 @@ pub(crate) fn run(args: &DoctorArgs, out: &mut dyn Write) -> Result<Outcome> {
     progress.finish_and_clear();
     let facts = observer.end(Some(clock));
     let noise = noise(&request.cells, &session.profile, args.threshold);
-    let diagnosis = Diagnosis::new(args, findings(&facts), noise, working_set_bytes, facts);
+    let diagnosis = Diagnosis::new(args, findings(&facts), noise, facts);
     let page = || page::page(&diagnosis);
     crate::print::page_or_document(args.format, page, || &diagnosis, out)?;
     Ok(match diagnosis.fit {
@@ -209,21 +195,13 @@ struct Diagnosis {
     most_runs: u64,
     /// The largest number of runs per side that any benchmark needs, if all are known.
     runs_needed: Option<u64>,
-    /// Size of the memory that the benchmark `memory` reads, bytes.
-    working_set_bytes: u64,
     noise: Vec<Measured>,
     findings: Vec<Finding>,
     facts: Facts,
 }
 
 impl Diagnosis {
-    fn new(
-        args: &DoctorArgs,
-        findings: Vec<Finding>,
-        noise: Vec<Measured>,
-        working_set_bytes: u64,
-        facts: Facts,
-    ) -> Self {
+    fn new(args: &DoctorArgs, findings: Vec<Finding>, noise: Vec<Measured>, facts: Facts) -> Self {
         let most = args.runs.get();
         let bad = findings.iter().filter(|it| it.standing == Standing::Bad);
         let bad = bad.map(|it| format!("{}: {}", it.subject, it.seen));
@@ -248,7 +226,6 @@ impl Diagnosis {
             threshold: args.threshold.as_fraction(),
             most_runs: most,
             runs_needed: runs.and_then(|runs| runs.into_iter().max()),
-            working_set_bytes,
             noise,
             findings,
             facts,
@@ -298,8 +275,6 @@ impl Observer {
         Facts {
             loaded: Activity::between(&self.counters, &now),
             root: self.root,
-            #[cfg(test)]
-            read_only: false,
             quiet: self.quiet,
             cpu: reading.cpu,
             gpus: reading.gpus,

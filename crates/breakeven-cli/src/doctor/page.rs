@@ -32,10 +32,6 @@ pub(super) fn page(diagnosis: &Diagnosis) -> Page {
         page.heading(Text::new("As it should be", Tone::Good));
     }
     page.facts(good);
-    let can_change = |it: &Finding| ["type", "do"].iter().any(|how| it.remedy.contains_key(how));
-    if !diagnosis.findings.iter().any(can_change) {
-        page.say("None of these findings can be changed from here: only more runs help.");
-    }
     page
 }
 
@@ -100,12 +96,11 @@ fn noise(diagnosis: &Diagnosis, page: &mut Page) {
         rows: diagnosis.noise.iter().map(row).collect(),
         ..Table::default()
     });
-    page.aside(format!(
+    page.aside(
         "Standard deviations; p99 over the median; in parentheses at 90 %. With this many runs \
          per side, an unchanged operation is reported as NO_CHANGE 80 % of the time. The last \
-         column is the smallest change that is then reported 80 % of the time. memory: {} are read.",
-        unit::bytes(diagnosis.working_set_bytes)
-    ));
+         column is the smallest change that is then reported 80 % of the time. memory: 64 MiB are read.",
+    );
 }
 
 fn item(finding: &Finding) -> Item {
@@ -191,13 +186,7 @@ mod tests {
             let noise = it.clone().map(noise);
             Measured::new(work, noise, args.threshold)
         });
-        Diagnosis::new(
-            &args,
-            findings,
-            measured.collect(),
-            64 << 20,
-            <_>::default(),
-        )
+        Diagnosis::new(&args, findings, measured.collect(), <_>::default())
     }
 
     fn text(diagnosis: &Diagnosis) -> String {

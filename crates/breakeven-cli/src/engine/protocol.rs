@@ -27,20 +27,14 @@ pub(crate) struct Request {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Cell {
-    /// Detect the machine and its GPUs.
+    /// Detect the machine and its GPUs, and how busy it is.
     Detect,
-    /// Measure how busy it is.
-    Load,
     /// Measure the clock.
     Clock,
     /// Measure a device's peaks.
     Peak { device: String },
     /// Measure a benchmark of constant work, for its noise.
-    Noise {
-        work: NoiseWork,
-        for_ms: u64,
-        working_set_bytes: u64,
-    },
+    Noise { work: NoiseWork, for_ms: u64 },
     /// Measure a kernel on a device.
     Kernel {
         kernel: String,
@@ -92,9 +86,6 @@ impl PointCell {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BatchCell {
     pub(crate) kernel: String,
-    /// The workload of a sweep whose items are the tasks, for the cost model only: the profile does
-    /// not get it. None for the kernel's default batch.
-    pub(crate) item: Option<(Over, u64)>,
     pub(crate) tasks: usize,
     /// The strategy as text.
     pub(crate) strategy: String,
@@ -118,14 +109,7 @@ pub(crate) enum BatchGpus {
 
 impl BatchCell {
     pub(crate) fn workload(&self) -> Result<BatchWorkload, breakeven::Error> {
-        let workload = match self.item {
-            None => BatchWorkload::new(&self.kernel, 1)?,
-            Some((over, value)) => {
-                let value = usize::try_from(value).unwrap_or(usize::MAX);
-                BatchWorkload::at(&self.kernel, over, value)?
-            }
-        };
-        Ok(workload.with_tasks(self.tasks))
+        Ok(BatchWorkload::new(&self.kernel, 1)?.with_tasks(self.tasks))
     }
 
     /// The operation of its executions on `device`.
@@ -160,7 +144,7 @@ impl Cell {
     /// True if a driver is used, which can hang.
     pub(crate) fn touches_a_driver(&self) -> bool {
         match self {
-            Self::Detect | Self::Load => true,
+            Self::Detect => true,
             Self::Batch(batch) => !batch.gpus().is_empty(),
             _ => self.gpu().is_some(),
         }
@@ -215,22 +199,26 @@ impl Cell {
     }
 }
 
+/// The machine, and how busy it is.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Machine {
+    pub(crate) hardware: HardwareCapabilities,
+    pub(crate) load: SystemLoad,
+}
+
 /// A worker's messages.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Message {
     /// The cell with this index has begun.
     Begin(usize),
-    Hardware(Box<HardwareCapabilities>),
-    Load(Box<SystemLoad>),
+    Machine(Box<Machine>),
     /// All that the cell has measured so far; replaces what it sent before.
     Measured(Box<Profile>),
     /// A note for the user that is no failure.
     Warning(String),
-    /// Whether the cost model's data outlives the process.
-    Learned {
-        kept: bool,
-    },
+    /// The cost model has learned, and its data outlives the process.
+    Learned,
     /// The cell's device lacks what the cell's kernel needs; says what.
     Unsupported(String),
     /// The cell failed; the worker ends, so that the next cell has a fresh process.

@@ -10,6 +10,7 @@ use breakeven_profile::profile::{
     Environment, Failure, JoinError, Operation, OperationKey, Profile, Run,
 };
 
+pub(crate) use crate::engine::protocol::Machine;
 use crate::engine::protocol::{Cell, Message, Request};
 use crate::engine::supervisor::{self, Ended};
 use crate::exit::Interrupted;
@@ -23,20 +24,12 @@ pub(crate) struct Session {
     pub(crate) notes: Vec<String>,
     /// Notes that are no failures.
     pub(crate) warnings: Vec<String>,
-    /// Whether the cost model's data was saved, if there is any.
-    pub(crate) learned: Option<bool>,
+    /// The cost model has learned from the executions.
+    pub(crate) has_learned: bool,
     /// Kernels and the devices that cannot run them, with what those lack.
     unsupported: BTreeMap<[String; 2], String>,
     /// What the cell in progress has measured so far.
     current: Profile,
-}
-
-/// What happened to a cell.
-pub(crate) struct Step {
-    /// The number of calls since the last step.
-    pub(crate) calls: u64,
-    /// It is done or failed.
-    pub(crate) is_last: bool,
 }
 
 /// The current time, RFC 3339 in UTC.
@@ -67,22 +60,20 @@ impl Session {
         }
     }
 
-    /// Runs all cells of a request and reports every step.
+    /// Runs all cells of a request and reports each message of one, with true if it is its last.
     pub(crate) fn run(
         &mut self,
         request: &Request,
-        on_step: &mut dyn FnMut(&Cell, Step),
+        on_message: &mut dyn FnMut(&Cell, bool),
     ) -> Result<Ended> {
         let mut joined = Ok(());
         let ended = supervisor::run(request, &mut |index, message| {
             let cell = &request.cells[index];
             let is_last = matches!(message, Message::End | Message::Failed(_));
-            let calls = calls(&self.current);
             if let Err(error) = self.take(cell, message) {
                 joined = Err(error);
             }
-            let calls = self::calls(&self.current).saturating_sub(calls);
-            on_step(cell, Step { calls, is_last });
+            on_message(cell, is_last);
         });
         joined?;
         self.settle()?;
@@ -112,11 +103,9 @@ impl Session {
 
     fn take(&mut self, cell: &Cell, message: Message) -> Result<(), JoinError> {
         match message {
-            // The cost model alone gets its times.
-            Message::Measured(_) if matches!(cell, Cell::Batch(batch) if batch.item.is_some()) => {}
             Message::Measured(profile) => self.current = *profile,
             Message::Warning(warning) => self.warn(warning),
-            Message::Learned { kept } => self.learned = Some(kept),
+            Message::Learned => self.has_learned = true,
             Message::Unsupported(lacking) => {
                 self.current = Profile::default();
                 if let Some((kernel, device)) = cell.kernel() {
@@ -129,7 +118,7 @@ impl Session {
                 self.failed(cell, failure);
             }
             Message::End => self.settle()?,
-            Message::Begin(_) | Message::Hardware(_) | Message::Load(_) => {}
+            Message::Begin(_) | Message::Machine(_) => {}
         }
         Ok(())
     }
@@ -159,12 +148,6 @@ impl Session {
                 let label = self.profile.device_label(device);
                 let note = format!("{label}: its peaks could not be measured: {failure}");
                 self.notes.push(note);
-            }
-            (Cell::Batch(batch), _) if batch.item.is_some() => {
-                let (kernel, on) = (&batch.kernel, &batch.strategy);
-                self.warnings.push(format!(
-                    "the cost model learned nothing of {kernel} by {on}: {failure}"
-                ));
             }
             (_, None) => self.notes.push(failure.to_string()),
             (_, Some(announced)) => {
@@ -206,57 +189,40 @@ impl Session {
     }
 }
 
-/// The number of calls that a profile has, warm-up included; parts of an execution are no calls.
-fn calls(profile: &Profile) -> u64 {
-    let whole = (profile.operations.iter()).filter(|operation| !operation.within_execution);
-    let runs = whole.flat_map(|operation| &operation.runs);
-    runs.map(|run| {
-        u64::from(run.first_call_ns.is_some()) + run.warmup_ns.len() as u64 + run.calls()
-    })
-    .sum()
-}
-
-pub(crate) struct Machine {
-    pub(crate) hardware: HardwareCapabilities,
-    pub(crate) load: SystemLoad,
-    /// Detection crashed the worker: a driver's library failed.
-    pub(crate) load_broke: bool,
-}
-
 /// Detects the machine in a separate process, so that a GPU driver that crashes costs only the
 /// GPUs. An interruption becomes an [`Interrupted`] with `said`.
 pub(crate) fn detect(device_timeout_s: u32, said: &'static str) -> Result<Machine> {
     let request = Request {
-        cells: vec![Cell::Detect, Cell::Load],
+        cells: vec![Cell::Detect],
         device_timeout_s,
         ..Request::default()
     };
-    let (mut hardware, mut load, mut broke, mut load_broke) = (None, None, None, false);
-    let ended = supervisor::run(&request, &mut |cell, message| match message {
-        Message::Hardware(found) => hardware = Some(*found),
-        Message::Load(found) => load = Some(*found),
-        Message::Failed(failure) if request.cells[cell] == Cell::Detect => broke = Some(failure),
-        Message::Failed(_) => load_broke = true,
+    let mut found = None;
+    let ended = supervisor::run(&request, &mut |_, message| match message {
+        Message::Machine(machine) => found = Some(Ok(*machine)),
+        Message::Failed(failure) => found = Some(Err(failure)),
         _ => {}
     })?;
     if ended == Ended::Interrupted {
         return Err(Interrupted(said).into());
     }
-    let hardware = hardware.unwrap_or_else(|| {
-        let mut hardware = HardwareCapabilities::detect_without_gpu();
-        if let Some(Failure { message, .. }) = broke {
-            hardware.absent = vec![AbsentBackend {
-                backend: None,
-                reason: format!("a GPU driver failed while the GPUs were listed: {message}"),
-                remedy: "reinstall or remove the driver; the CPU is used meanwhile".to_owned(),
-            }];
-        }
-        hardware
-    });
+    let broke = match found {
+        Some(Ok(machine)) => return Ok(machine),
+        Some(Err(failure)) => Some(failure),
+        None => None,
+    };
+    let mut hardware = HardwareCapabilities::detect_without_gpu();
+    hardware.absent.extend(broke.map(|failure| AbsentBackend {
+        backend: None,
+        reason: format!(
+            "a GPU driver failed while the GPUs were listed: {}",
+            failure.message
+        ),
+        remedy: "reinstall or remove the driver; the CPU is used meanwhile".to_owned(),
+    }));
     Ok(Machine {
         hardware,
-        load: load.unwrap_or_else(SystemLoad::sample_without_gpu),
-        load_broke,
+        load: SystemLoad::sample_without_gpu(),
     })
 }
 

@@ -1,13 +1,13 @@
 //! Runs worker processes and collects their messages. A worker that crashes, hangs or fails costs
 //! its current cell; a new worker continues with the next cell.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -30,6 +30,9 @@ pub(crate) enum Ended {
 /// Peaks are reported once all are measured, and an execution once all its launches are done: many
 /// waits, each with its own limit.
 const WAITS_OF_MANY: u32 = 8;
+
+/// Length of the output in which the last line is searched, bytes.
+const MOST_NOISE: u64 = 1 << 20;
 
 enum Signal {
     Message(Message),
@@ -101,11 +104,10 @@ enum Followed {
 struct Worker {
     child: Child,
     signals: Receiver<Signal>,
-    stderr: Option<JoinHandle<()>>,
-    /// Output of the worker's drivers, bounded.
-    noise: Arc<Mutex<Vec<u8>>>,
+    /// Output of the worker's drivers.
+    noise: File,
     /// Its length when the current cell began.
-    noise_before: usize,
+    noise_before: u64,
 }
 
 impl Worker {
@@ -115,6 +117,7 @@ impl Worker {
             true => PathBuf::from("/proc/self/exe"),
             false => std::env::current_exe().context("cannot find this program's own file")?,
         };
+        let noise = tempfile::tempfile().context("cannot keep what a worker's drivers print")?;
         let mut command = Command::new(program);
         command
             .arg("worker")
@@ -122,7 +125,7 @@ impl Worker {
             .env_remove("BREAKEVEN_RECORD")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+            .stderr(noise.try_clone()?);
         // A separate process group, so that the terminal's Ctrl-C reaches only the parent, which
         // saves the measurements and then ends the worker.
         #[cfg(unix)]
@@ -136,18 +139,12 @@ impl Worker {
         })?;
         let stdout = child.stdout.take().context("the worker has no stdout")?;
         start_thread(move || read_messages(stdout, &sender))?;
-        let noise = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&noise);
-        let stderr = child.stderr.take();
-        let stderr = stderr.map(|stderr| start_thread(move || listen(stderr, &heard)));
-        let stderr = stderr.transpose()?;
         let mut stdin = child.stdin.take().context("the worker has no stdin")?;
         // If the worker has ended already, its missing answer shows it.
         let _ = writeln!(stdin, "{}", serde_json::to_string(request)?);
         Ok(Self {
             child,
             signals,
-            stderr,
             noise,
             noise_before: 0,
         })
@@ -165,7 +162,7 @@ impl Worker {
             match self.next(cell, request.device_timeout_s) {
                 Ok(Signal::Message(Message::Begin(index))) => {
                     current = Some(index);
-                    self.noise_before = lock(&self.noise).len();
+                    self.noise_before = self.noise.metadata().map_or(0, |file| file.len());
                 }
                 Ok(Signal::Message(Message::Failed(failure))) => {
                     let failed = current.context("the worker failed at its start")?;
@@ -236,12 +233,12 @@ impl Worker {
             Ok(status) => died_of(status),
             Err(error) => error.to_string(),
         };
-        if let Some(reader) = self.stderr.take() {
-            // The output counts only if all of it has arrived.
-            let _ = reader.join();
+        let mut since = Vec::new();
+        if self.noise.seek(SeekFrom::Start(self.noise_before)).is_ok() {
+            // What cannot be read is not quoted.
+            let _ = (&self.noise).take(MOST_NOISE).read_to_end(&mut since);
         }
-        let noise = lock(&self.noise);
-        let since = String::from_utf8_lossy(noise.get(self.noise_before..).unwrap_or_default());
+        let since = String::from_utf8_lossy(&since);
         let mut words = since.lines().rev().map(str::trim);
         let last = words.find(|line| !line.is_empty());
         let last = last.map_or_else(String::new, |line| format!(": {line}"));
@@ -272,17 +269,6 @@ fn died_of(status: std::process::ExitStatus) -> String {
     match status.code() {
         Some(code) => format!("ended with code {code}"),
         None => "ended".to_owned(),
-    }
-}
-
-/// Keeps the first mebibyte of the output and discards the rest.
-fn listen(mut stderr: impl Read, noise: &Mutex<Vec<u8>>) {
-    let mut piece = [0; 4096];
-    while let Ok(length @ 1..) = stderr.read(&mut piece) {
-        let mut noise = lock(noise);
-        if noise.len() < 1 << 20 {
-            noise.extend_from_slice(&piece[..length]);
-        }
     }
 }
 

@@ -2,7 +2,6 @@
 //! costs one cell of the parent's table.
 
 use std::io::{BufRead, Write};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,7 +16,7 @@ use breakeven_profile::profile::{
 use breakeven_profile::recorder::Clock;
 use devices::Devices;
 
-use crate::engine::protocol::{Cell, Message, Request};
+use crate::engine::protocol::{Cell, Machine, Message, Request};
 use crate::engine::suite::{CallMeter, Iterations, Workload};
 
 mod batches;
@@ -66,24 +65,23 @@ pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Outcom
         costs: None,
     };
     for (index, cell) in request.cells.iter().enumerate() {
-        worker.outbox.send(&Message::Begin(index))?;
+        worker.outbox.send(&Message::Begin(index));
         if index == 0 && !breakeven_machine::has_pool() {
             let warning = "one thread computes: the pool's threads cannot be started \
                            (RAYON_NUM_THREADS, a limit of processes or of memory)";
-            worker.outbox.send(&Message::Warning(warning.to_owned()))?;
+            worker.outbox.send(&Message::Warning(warning.to_owned()));
         }
         match worker.cell(cell) {
-            Ok(()) => worker.outbox.send(&Message::End)?,
-            Err(Stopped::Parent(error)) => return Err(error),
+            Ok(()) => worker.outbox.send(&Message::End),
             // The device is sound.
-            Err(Stopped::Cell(Failure { kind, message }))
+            Err(Stopped(Failure { kind, message }))
                 if kind == DeviceErrorKind::Unsupported.to_string() =>
             {
-                worker.outbox.send(&Message::Unsupported(message))?;
-                worker.outbox.send(&Message::End)?;
+                worker.outbox.send(&Message::Unsupported(message));
+                worker.outbox.send(&Message::End);
             }
-            Err(Stopped::Cell(failure)) => {
-                worker.outbox.send(&Message::Failed(failure))?;
+            Err(Stopped(failure)) => {
+                worker.outbox.send(&Message::Failed(failure));
                 return Ok(Outcome::Failed);
             }
         }
@@ -92,23 +90,12 @@ pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Outcom
 }
 
 /// Why a cell was not done.
-enum Stopped {
-    /// The parent is gone.
-    Parent(anyhow::Error),
-    /// The cell failed.
-    Cell(Failure),
-}
-
-impl From<anyhow::Error> for Stopped {
-    fn from(error: anyhow::Error) -> Self {
-        Self::Parent(error)
-    }
-}
+struct Stopped(Failure);
 
 impl From<DeviceError> for Stopped {
     fn from(DeviceError { kind, message }: DeviceError) -> Self {
         let kind = kind.to_string();
-        Self::Cell(Failure { kind, message })
+        Self(Failure { kind, message })
     }
 }
 
@@ -125,7 +112,7 @@ impl Stopped {
     /// Failed with an error that has no kind.
     fn failed(error: &dyn std::error::Error) -> Self {
         let (kind, message) = ("error".to_owned(), error.to_string());
-        Self::Cell(Failure { kind, message })
+        Self(Failure { kind, message })
     }
 }
 
@@ -144,12 +131,13 @@ struct Worker<'o> {
 impl Worker<'_> {
     fn cell(&mut self, cell: &Cell) -> Result<(), Stopped> {
         let message = match cell {
-            Cell::Detect => Message::Hardware(Box::new(HardwareCapabilities::detect())),
-            Cell::Load => {
+            Cell::Detect => {
+                let hardware = HardwareCapabilities::detect();
                 // The first sample has no interval.
                 SystemLoad::sample();
                 std::thread::sleep(LOAD_INTERVAL);
-                Message::Load(Box::new(SystemLoad::sample()))
+                let load = SystemLoad::sample();
+                Message::Machine(Box::new(Machine { hardware, load }))
             }
             Cell::Clock => measured(Profile {
                 environment: Environment {
@@ -163,12 +151,8 @@ impl Worker<'_> {
                 peaks(measure_cpu_peak(memory.get()))
             }
             Cell::Peak { device } => peaks(self.devices.peak(device)?),
-            Cell::Noise {
-                work,
-                for_ms,
-                working_set_bytes,
-            } => {
-                let samples_ns = work.samples(Duration::from_millis(*for_ms), *working_set_bytes);
+            Cell::Noise { work, for_ms } => {
+                let samples_ns = work.samples(Duration::from_millis(*for_ms));
                 let mut operations = cell.operations();
                 for operation in &mut operations {
                     operation.runs.push(Run {
@@ -195,7 +179,8 @@ impl Worker<'_> {
             }
             Cell::Batch(batch) => return self.batch(batch),
         };
-        Ok(self.outbox.send(&message)?)
+        self.outbox.send(&message);
+        Ok(())
     }
 
     /// Measures a workload; `mark` adds attributes to its operation.
@@ -210,7 +195,7 @@ impl Worker<'_> {
         mark(&mut operation);
         let mut gpus = Vec::new();
         // First without times: the row of a kernel that fails at once has its work, too.
-        self.outbox.send(&of_kernel(&operation, &gpus))?;
+        self.outbox.send(&of_kernel(&operation, &gpus));
         let on_gpu = device != Device::CPU;
         if on_gpu {
             gpus.push(Gpu {
@@ -219,18 +204,12 @@ impl Worker<'_> {
                 ..Gpu::default()
             });
         }
-        let mut lost_parent = None;
         let outbox = &mut self.outbox;
         let mut report = |operation: &Operation| {
             if outbox.is_due(on_gpu) {
-                lost_parent = outbox.send(&of_kernel(operation, &gpus)).err();
-            }
-            match lost_parent {
-                None => ControlFlow::Continue(()),
-                Some(_) => ControlFlow::Break(()),
+                outbox.send(&of_kernel(operation, &gpus));
             }
         };
-        // The measurement stops only if the parent is gone, which is checked below.
         let (how, clock) = ((self.iterations, self.energy.as_ref()), &self.clock);
         let outcome = match on_gpu {
             false => problem.measure_cpu(how, clock, &mut operation, &mut report),
@@ -240,13 +219,13 @@ impl Worker<'_> {
                 unknown.map_err(Error::from)
             }
         };
-        if let Some(error) = lost_parent {
-            return Err(Stopped::Parent(error));
+        self.outbox.send(&of_kernel(&operation, &gpus));
+        if let Some(why) = outcome? {
+            let name = &operation.name;
+            let warning = format!("the energy of {name} on {device} is not known: {why}");
+            self.outbox.send(&Message::Warning(warning));
         }
-        self.outbox.send(&of_kernel(&operation, &gpus))?;
-        Ok(self
-            .outbox
-            .energy_unknown(&operation.name, device, outcome?)?)
+        Ok(())
     }
 }
 
@@ -294,17 +273,23 @@ const PAUSE: Duration = Duration::from_millis(50);
 const SENDING_TIMES: u32 = 4;
 
 impl Outbox<'_> {
-    fn send(&mut self, message: &Message) -> Result<()> {
+    /// Ends this process if the parent is gone.
+    fn send(&mut self, message: &Message) {
         let start = Instant::now();
+        if self.write(message).is_err() {
+            std::process::exit(1);
+        }
+        self.sent = Instant::now();
+        self.took = self.sent - start;
+    }
+
+    fn write(&mut self, message: &Message) -> Result<()> {
         // Ends a partial line that a driver may have written.
         let mut line = vec![b'\n'];
         serde_json::to_writer(&mut line, message)?;
         line.push(b'\n');
         self.out.write_all(&line)?;
-        self.out.flush()?;
-        self.sent = Instant::now();
-        self.took = self.sent - start;
-        Ok(())
+        Ok(self.out.flush()?)
     }
 
     /// True if the cell's profile so far should be sent: on a GPU after each call, because its
@@ -312,13 +297,5 @@ impl Outbox<'_> {
     fn is_due(&self, on_gpu: bool) -> bool {
         let pause = if on_gpu { Duration::ZERO } else { PAUSE };
         self.sent.elapsed() >= pause.max(SENDING_TIMES * self.took)
-    }
-
-    /// Reports why a counter that worked before gave no energy.
-    fn energy_unknown(&mut self, name: &str, device: &str, why: Option<String>) -> Result<()> {
-        why.map_or(Ok(()), |why| {
-            let warning = format!("the energy of {name} on {device} is not known: {why}");
-            self.send(&Message::Warning(warning))
-        })
     }
 }

@@ -59,11 +59,8 @@ pub(crate) struct MonitorArgs {
 }
 
 fn interval(text: &str) -> Result<Duration, String> {
-    let interval = crate::values::time(text)?;
-    let is_usual = (Duration::from_millis(100)..=Duration::from_secs(60)).contains(&interval);
-    is_usual
-        .then_some(interval)
-        .ok_or_else(|| "give 0.1 s to 60 s".to_owned())
+    let range = Duration::from_millis(100)..=Duration::from_secs(60);
+    crate::values::time_in(text, range, "0.1 s to 60 s")
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -80,19 +77,13 @@ pub(crate) struct RecordArgs {
     pub(crate) record: Option<PathBuf>,
 
     /// Record for this long, as in 30s; with a command, at most this long
-    #[arg(long, value_name = "TIME", requires = "record", value_parser = duration)]
+    #[arg(long, value_name = "TIME", requires = "record")]
+    #[arg(value_parser = crate::values::positive_time)]
     pub(crate) duration: Option<Duration>,
 
     /// The profile or other tool's file that the command writes: it is added to the recorded file
     #[arg(long, value_name = "FILE", requires_all = ["record", "command"])]
     pub(crate) profile: Option<PathBuf>,
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    let duration = crate::values::time(text)?;
-    (!duration.is_zero())
-        .then_some(duration)
-        .ok_or_else(|| "give a time above zero, as in 30s".to_owned())
 }
 
 /// The sources of a view.

@@ -7,11 +7,11 @@ use breakeven::hardware::sensors::{GpuState, Reading};
 
 use super::page::Load;
 use super::page::tests::made_up::{core, gpu, nothing, programs, reading};
-use super::view::{Choices, frame};
+use super::view::frame;
 use crate::engine::programs::ProgramsReading;
 
-fn drawn(width: u16, height: u16, load: &Load) -> String {
-    let lines = frame(load, &mut Choices::default(), (width, height)).expect("it cannot fail");
+fn drawn(width: usize, height: usize, load: &Load) -> String {
+    let lines = frame(load, (width, height)).expect("it cannot fail");
     let plain = |line: &String| anstream::adapter::strip_str(line).to_string() + "\n";
     lines.iter().map(plain).collect()
 }

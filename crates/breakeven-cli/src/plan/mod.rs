@@ -268,17 +268,21 @@ impl Question {
 
 /// The figures that an estimate for a GPU lacks.
 fn unknown_rates(gpu: &GpuSpec) -> Option<String> {
-    let (launch, transfer) = (gpu.launch.is_known(), gpu.transfer_bytes_per_s.is_known());
-    let missing = match (launch, transfer) {
-        _ if gpu.speedup.is_unknown() => {
-            "its rate over that of a core (`speedup`) is not known: there is no estimate of its time"
-        }
-        (true, true) => return None,
-        (false, true) => "`launch` is not known and counts as zero",
-        (true, false) => "`transfer` is not known and counts as zero",
-        (false, false) => "`launch` and `transfer` are not known and count as zero",
-    };
-    Some(format!("{}: {missing}", gpu.name))
+    if gpu.speedup.is_unknown() {
+        return Some(format!(
+            "{}: its rate over that of a core (`speedup`) is not known: there is no estimate of its \
+             time",
+            gpu.name
+        ));
+    }
+    let launch = gpu.launch.is_unknown().then_some("`launch`");
+    let transfer = gpu
+        .transfer_bytes_per_s
+        .is_unknown()
+        .then_some("`transfer`");
+    let missing: Vec<&str> = [launch, transfer].into_iter().flatten().collect();
+    let missing = missing.join(" and ");
+    (!missing.is_empty()).then(|| format!("{}: not known, counted as zero: {missing}", gpu.name))
 }
 
 /// The machine described in a file, with the file's name.

@@ -49,12 +49,6 @@ impl Plan {
         (self.workload.task_count - cpu, cpu)
     }
 
-    /// The share of each GPU, if there are several and each is known.
-    fn gpu_shares(&self) -> Option<&[Share]> {
-        let (_, gpus) = self.shares.split_first()?;
-        (gpus.len() > 1 && self.tasks().0 > 0).then_some(gpus)
-    }
-
     /// The reasons, in sentences.
     fn reasoning(&self) -> Vec<String> {
         let mut reasons = self.decision.reasons();
@@ -72,19 +66,6 @@ impl Plan {
     fn candidates(&self) -> impl Iterator<Item = (&Candidate, f64)> {
         let candidates = self.decision.candidates.iter();
         candidates.filter_map(|candidate| Some((candidate, candidate.predicted_ns?)))
-    }
-
-    /// What decided: a stage, the model, or the operator.
-    fn decided_by(&self) -> String {
-        match self.decision.basis {
-            Basis::Rule(stage) => stage.to_string(),
-            Basis::Model => "costs".to_owned(),
-            Basis::Exploration => "costs, exploring".to_owned(),
-            Basis::Program => "asked for".to_owned(),
-            Basis::Resident => "where the inputs are".to_owned(),
-            Basis::Placed => "each stage has its place".to_owned(),
-            Basis::Operator => "BREAKEVEN_STRATEGY".to_owned(),
-        }
     }
 }
 
@@ -216,9 +197,26 @@ pub(crate) fn write_comparison(
     page_or_document(format, || of_both(comparison), both, out)
 }
 
-pub(super) fn of(plan: &Plan) -> Page {
+fn of(plan: &Plan) -> Page {
     let mut page = Page::default();
     page.heading(format!("{}: {}", plan.decision.strategy, work(plan)));
+    add(plan, &mut page);
+    page
+}
+
+fn of_both(comparison: &Comparison) -> Page {
+    let mut page = Page::default();
+    for plan in [&comparison.here, &comparison.described] {
+        let (strategy, work) = (plan.decision.strategy, work(plan));
+        page.heading(format!("{}: {strategy}: {work}", plan.name));
+        add(plan, &mut page);
+    }
+    page.heading(comparison.answer());
+    page
+}
+
+/// The question, the reasons and the candidates.
+fn add(plan: &Plan, page: &mut Page) {
     let aim = plan.free().aim.as_deref();
     let objective = aim.map(|aim| ("objective", aim.objective.to_string()));
     let facts = [
@@ -226,62 +224,6 @@ pub(super) fn of(plan: &Plan) -> Page {
         ("machine", plan.machine.to_string()),
     ];
     page.facts(facts.into_iter().chain(objective));
-    add_why(plan, &mut page);
-    page
-}
-
-pub(super) fn of_both(comparison: &Comparison) -> Page {
-    let sides = [&comparison.here, &comparison.described];
-    let mut page = Page::default();
-    let workload = ("workload", comparison.here.workload.to_string());
-    let machines = sides.map(|plan| (plan.name.as_str(), plan.machine.to_string()));
-    page.facts([workload].into_iter().chain(machines));
-    page.table(Table {
-        columns: vec![
-            Column::words("", Column::KEPT),
-            Column::words(&sides[0].name, Column::KEPT),
-            Column::words(&sides[1].name, Column::KEPT),
-        ],
-        rows: FACTS
-            .map(|(name, text)| Row::new([name.to_owned(), text(sides[0]), text(sides[1])]))
-            .into(),
-        ..Table::default()
-    });
-    for plan in sides {
-        page.heading(&plan.name);
-        add_why(plan, &mut page);
-    }
-    page.heading(comparison.answer());
-    page
-}
-
-/// What is shown of each machine, in addition to its description.
-type Fact = (&'static str, fn(&Plan) -> String);
-const FACTS: [Fact; 6] = [
-    ("strategy", |plan| plan.decision.strategy.to_string()),
-    ("decided by", Plan::decided_by),
-    ("GPU tasks", |plan| unit::count(plan.tasks().0 as f64)),
-    ("CPU tasks", |plan| unit::count(plan.tasks().1 as f64)),
-    ("batch", |plan| unit::count(plan.decision.batch_size as f64)),
-    ("predicted", |plan| match plan.decision.predicted_ns() {
-        Some(ns) => format!("{} ({})", unit::time(ns), plan.decision.evidence()),
-        None => unit::UNKNOWN.to_owned(),
-    }),
-];
-
-/// A column for what candidates use besides time.
-struct Spent(Resource);
-
-impl Spent {
-    fn of(&self, plan: &Plan, candidate: &Candidate) -> String {
-        let aim = plan.free().aim.as_deref();
-        let spent = aim.and_then(|aim| aim.spent(candidate, self.0));
-        spent.unwrap_or_else(|| unit::UNKNOWN.to_owned())
-    }
-}
-
-/// The reasons and the candidates.
-fn add_why(plan: &Plan, page: &mut Page) {
     let names = std::iter::once("why").chain(std::iter::repeat(""));
     page.facts(names.zip(plan.reasoning()));
     let shares = plan.shares.iter().filter(|share| share.tasks > 0);
@@ -295,12 +237,16 @@ fn add_why(plan: &Plan, page: &mut Page) {
     if shares.len() > 1 {
         page.facts([("shares", shares.join("; "))]);
     }
-    let resources = Resource::ALL.map(Spent);
-    let is_known = |spent: &Spent| {
+    // What candidates use besides time.
+    let is_known = |resource: &Resource| {
         plan.candidates()
-            .any(|(each, _)| each.amounts[spent.0].is_some())
+            .any(|(each, _)| each.amounts[*resource].is_some())
     };
-    let resources: Vec<Spent> = resources.into_iter().filter(is_known).collect();
+    let resources: Vec<Resource> = Resource::ALL.into_iter().filter(is_known).collect();
+    let spent = |candidate: &Candidate, resource: &Resource| {
+        let spent = aim.and_then(|aim| aim.spent(candidate, *resource));
+        spent.unwrap_or_else(|| unit::UNKNOWN.to_owned())
+    };
     let kind = |strategy: &ExecutionStrategy| std::mem::discriminant(strategy);
     let rows = plan.candidates().map(|(candidate, ns)| {
         let tone = match kind(&candidate.strategy) == kind(&plan.decision.strategy) {
@@ -308,13 +254,13 @@ fn add_why(plan: &Plan, page: &mut Page) {
             false => Tone::Plain,
         };
         let head = [candidate.strategy.to_string(), unit::time(ns)];
-        let spent = resources.iter().map(|spent| spent.of(plan, candidate));
+        let spent = resources.iter().map(|resource| spent(candidate, resource));
         let cells = head.into_iter().chain(spent);
         let cells = cells.chain([candidate.evidence.to_string()]);
         Row::new(cells.map(|cell| Text::new(cell, tone)))
     });
     let spent = resources.iter();
-    let spent = spent.map(|spent| Column::figures(spent.0.to_string(), Column::KEPT));
+    let spent = spent.map(|resource| Column::figures(resource.to_string(), Column::KEPT));
     let columns = [
         Column::words("candidate", Column::KEPT),
         Column::figures("predicted", Column::KEPT),
@@ -333,17 +279,11 @@ fn add_why(plan: &Plan, page: &mut Page) {
 fn work(plan: &Plan) -> String {
     let (gpu, cpu) = plan.tasks();
     let tasks = |tasks: usize| plural(tasks as u64, "task");
-    let on_gpus = match plan.gpu_shares() {
-        Some(each) => {
-            let each = each.iter().filter(|share| share.tasks > 0);
-            let each: Vec<String> = each
-                .map(|share| format!("{} on {}", tasks(share.tasks), share.device))
-                .collect();
-            each.join(", ")
-        }
-        None if plan.machine.gpus.len() > 1 => format!("{} on the GPUs", tasks(gpu)),
-        None => format!("{} on the GPU", tasks(gpu)),
+    let gpus = match plan.machine.gpus.len() {
+        0 | 1 => "GPU",
+        _ => "GPUs",
     };
+    let on_gpus = format!("{} on the {gpus}", tasks(gpu));
     let sides = match (gpu, cpu) {
         (0, 0) => return "there is nothing to run".to_owned(),
         (0, cpu) => format!("{} on the CPU", tasks(cpu)),

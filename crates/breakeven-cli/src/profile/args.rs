@@ -82,10 +82,14 @@ pub(crate) struct ProfileArgs {
     #[arg(long)]
     pub(crate) record_load: bool,
 
-    /// Measure the energy of calls and batches: if counters are available (auto), always, with an
+    /// Measure the energy of calls: if counters are available (auto), always, with an
     /// error if they are not (always, or without a value), or never
     #[arg(long, value_enum, value_name = "WHEN", num_args = 0..=1, require_equals = true)]
-    #[arg(default_value_t, default_missing_value = "always")]
+    #[arg(
+        default_value_t,
+        default_missing_value = "always",
+        conflicts_with = "strategy"
+    )]
     pub(crate) energy: EnergyWhen,
 
     /// Record the host's name in the profile

@@ -1,12 +1,12 @@
 //! `breakeven profile --strategy`: which batches are executed, and on which GPUs.
 
 use anyhow::{Result, bail};
-use breakeven::execute::{measure_power, ordered_prices, ordered_strategy, read_prices};
-use breakeven::hardware::{AbsentBackend, GpuKind, HardwareCapabilities, as_planned};
-use breakeven::plan::{ExecutionStrategy, GpuSpec, Objective, OperationCosts, Prices, Resource};
+use breakeven::execute::{ordered_strategy, read_prices};
+use breakeven::hardware::{AbsentBackend, GpuKind, HardwareCapabilities};
+use breakeven::plan::ExecutionStrategy;
 use breakeven_profile::profile::Device;
 
-use super::{Work, check_memory, kernels, memory};
+use super::{check_fits, kernels};
 use crate::engine::devices;
 use crate::engine::protocol::{BatchCell, BatchGpus, Cell};
 use crate::engine::session::{Machine, Session};
@@ -21,27 +21,20 @@ pub(super) fn batch_cells(
 ) -> Result<Vec<Cell>> {
     let gpus = gpus(&args.device, ordered(strategy)?, &machine.hardware)?;
     let on_gpu = matches!(gpus, BatchGpus::These(_));
-    let prices = match &args.prices {
-        Some(path) => Some(read_prices(path)?),
-        None => ordered_prices()?,
-    };
-    if let (BatchGpus::These(gpus), ExecutionStrategy::Auto) = (&gpus, ordered(strategy)?) {
-        check_objective(args.objective, gpus, prices.as_ref(), &machine.hardware)?;
+    if let Some(path) = &args.prices {
+        read_prices(path)?;
     }
-    let memory = memory(machine);
     let cell = |kernel: &str| {
         let mut workload = BatchWorkload::new(kernel, args.scale.get())?;
-        let mut asked = ("--scale", args.scale.get());
+        let mut option = "--scale";
         if let Some(tasks) = args.tasks {
             workload = workload.with_tasks(tasks.get());
-            asked = ("--tasks", tasks.get());
+            option = "--tasks";
         }
         let bytes = workload.memory_bytes(on_gpu);
-        let work = Work::new(workload.name(), &workload.text(), bytes);
-        check_memory(&work, memory, asked)?;
+        check_fits(&workload.described(), bytes, machine, option)?;
         Ok(Cell::Batch(BatchCell {
             kernel: kernel.to_owned(),
-            item: None,
             tasks: workload.tasks(),
             strategy: strategy.to_string(),
             objective: args.objective.to_string(),
@@ -50,33 +43,6 @@ pub(super) fn batch_cells(
         }))
     };
     kernels(args).into_iter().map(cell).collect()
-}
-
-/// Fails unless the objective's resource is known for the CPU and for each GPU.
-fn check_objective(
-    objective: Objective,
-    gpus: &[String],
-    prices: Option<&Prices>,
-    hardware: &HardwareCapabilities,
-) -> Result<()> {
-    match objective.resource() {
-        None => {}
-        Some(Resource::Energy) => {
-            let mut devices = as_planned(hardware, None);
-            devices.gpus = gpus.iter().map(GpuSpec::named).collect();
-            measure_power(&mut devices, &OperationCosts::default(), hardware)?;
-        }
-        Some(Resource::Cost) => {
-            let is_free = |gpu: &&String| prices.and_then(|prices| prices.gpu(gpu)).is_none();
-            if let Some(gpu) = gpus.iter().find(is_free) {
-                bail!(
-                    "--objective {objective}: there is no price of {gpu}; give a file that has \
-                     one, by --prices or by BREAKEVEN_PRICES"
-                );
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The requested strategy, unless the operator sets one, which has priority over Auto.
@@ -156,24 +122,12 @@ pub(super) fn remarks(
             None => "without a GPU there is nothing to decide, and nothing was learned".to_owned(),
         });
     }
-    match session.learned {
-        Some(true) => {
-            let usual = devices::gpus(None, hardware).unwrap_or_default();
-            let device = match usual.iter().map(|gpu| gpu.id.as_str()).eq(&gpus) {
-                true => String::new(),
-                false => format!(" --device {}", gpus.join(",")),
-            };
-            remarks.push(format!(
-                "the cost model has learned from these executions: the next --strategy auto uses \
-                 it, and `breakeven plan --tasks N --operation NAME{device}` shows it"
-            ));
-        }
-        Some(false) => remarks.push(
-            "the cost model was in memory only: the next --strategy auto starts without \
-             it"
-            .to_owned(),
-        ),
-        None => {}
+    if session.has_learned {
+        let gpus = gpus.join(",");
+        remarks.push(format!(
+            "the cost model has learned from these executions: the next --strategy auto uses it, \
+             and `breakeven plan --tasks N --operation NAME --device {gpus}` shows it"
+        ));
     }
     remarks
 }

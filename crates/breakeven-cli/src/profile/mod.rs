@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use breakeven::Costs;
-use breakeven::hardware::sensors::EnergyUnknown;
+use breakeven::hardware::sensors::{EnergyDomain, EnergyUnknown};
 use breakeven::hardware::{AbsentBackend, Backend, GpuKind};
 use breakeven::kernels::NAMES;
 use breakeven_judge::Limits;
@@ -19,7 +19,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::engine::devices::devices;
 use crate::engine::load::{self, Recording};
 use crate::engine::protocol::{Cell, Request};
-use crate::engine::session::{Machine, Session, Step, detect};
+use crate::engine::session::{Machine, Session, detect};
 use crate::engine::suite::{Counted, Workload, counted, meter};
 use crate::engine::supervisor::Ended;
 use crate::profile::args::{EnergyWhen, ProfileArgs};
@@ -59,14 +59,7 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         check_budgets(limits, &kernels)?;
     }
 
-    let counted_on = match kernels.first() {
-        Some(Cell::Batch(batch)) => {
-            let cpu = std::iter::once(Device::CPU.to_owned());
-            &cpu.chain(batch.gpus().iter().cloned()).collect::<Vec<_>>()
-        }
-        _ => &devices,
-    };
-    let energy = energy(args, counted_on, &machine)?;
+    let energy = energy(args, &devices, &machine)?;
 
     let mut session = Session::new(hardware);
     let recording = match args.record_load {
@@ -135,7 +128,7 @@ fn conclude(
 
 /// Devices whose energy is measured. Fails if it was requested and no counter reports it.
 fn energy(args: &ProfileArgs, devices: &[String], machine: &Machine) -> Result<Counted> {
-    let counted = counted(devices, &machine.hardware, !machine.load_broke);
+    let counted = counted(devices, &machine.hardware);
     match args.energy {
         EnergyWhen::Never => return Ok(Counted::new()),
         EnergyWhen::Auto => return Ok(counted),
@@ -144,15 +137,15 @@ fn energy(args: &ProfileArgs, devices: &[String], machine: &Machine) -> Result<C
     let counters = meter(&counted).read();
     for device in devices {
         let domains = counted.get(device).map_or(&[][..], Vec::as_slice);
-        let reported = domains.iter().map(|domain| {
-            let counter = counters.iter().find(|counter| counter.domain == *domain);
-            counter.map_or(Err(&EnergyUnknown::NoDriver), |reported| {
-                reported.joules.as_ref()
-            })
-        });
+        let unknown =
+            |domain: &EnergyDomain| match counters.iter().find(|counter| counter.domain == *domain)
+            {
+                Some(counter) => counter.joules.as_ref().err(),
+                None => Some(&EnergyUnknown::NoDriver),
+            };
         let why = match domains {
             [] => Some(&EnergyUnknown::NoDriver),
-            _ => reported.filter_map(Result::err).next(),
+            _ => domains.iter().find_map(unknown),
         };
         if let Some(why) = why {
             let mut gpus = machine.hardware.gpus.iter();
@@ -209,11 +202,11 @@ fn check_budgets(limits: &Limits, cells: &[Cell]) -> Result<()> {
 fn kernel_cells(args: &ProfileArgs, devices: &[String], machine: &Machine) -> Result<Vec<Cell>> {
     let scale = args.scale.get();
     let on_gpu = devices.iter().any(|device| device != Device::CPU);
-    let memory = memory(machine);
     let mut cells = Vec::new();
     for kernel in kernels(args) {
         let workload = Workload::new(kernel, scale)?;
-        check_memory(&Work::of(&workload, on_gpu), memory, ("--scale", scale))?;
+        let bytes = workload.memory_bytes(on_gpu);
+        check_fits(&workload.described(), bytes, machine, "--scale")?;
         cells.extend(devices.iter().map(|device| Cell::Kernel {
             kernel: kernel.to_owned(),
             scale,
@@ -229,51 +222,25 @@ fn kernels(args: &ProfileArgs) -> Vec<&'static str> {
     NAMES.into_iter().filter(is_asked).collect()
 }
 
-/// Available memory for measurements, bytes, if known.
-pub(super) fn memory(machine: &Machine) -> Option<u64> {
+/// Fails if a workload does not fit memory; `option` makes it smaller.
+pub(super) fn check_fits(
+    workload: &str,
+    bytes: u64,
+    machine: &Machine,
+    option: &str,
+) -> Result<()> {
     let available = machine.load.available_memory_bytes.get();
     let usable = machine.hardware.usable_memory_bytes.get();
-    [available, usable].into_iter().flatten().min()
-}
-
-/// A workload in words, and the memory that it needs.
-pub(super) struct Work {
-    text: String,
-    bytes: u64,
-}
-
-impl Work {
-    fn new(name: &str, text: &str, bytes: u64) -> Self {
-        let text = format!("{name} ({text})");
-        Self { text, bytes }
+    match [available, usable].into_iter().flatten().min() {
+        Some(memory) if bytes > memory => {
+            let [bytes, memory] = [bytes, memory].map(unit::bytes);
+            bail!(
+                "{workload} would take {bytes} of memory, and there are {memory}; choose a \
+                 smaller {option}"
+            )
+        }
+        _ => Ok(()),
     }
-
-    pub(super) fn of(workload: &Workload, on_gpu: bool) -> Self {
-        let bytes = workload.memory_bytes(on_gpu);
-        Self::new(workload.name(), &workload.text(), bytes)
-    }
-}
-
-/// Fails if the workload does not fit, and names the option that makes it larger.
-fn check_memory(work: &Work, memory: Option<u64>, (option, asked): (&str, usize)) -> Result<()> {
-    check_fits(work, memory, |memory| {
-        let largest = u128::from(memory) * asked as u128 / u128::from(work.bytes);
-        (asked > 1).then(|| format!("up to about {option} {largest} fits"))
-    })
-}
-
-/// Fails if the workload does not fit. `what_fits` says what would fit into that much memory.
-pub(super) fn check_fits(
-    Work { text, bytes }: &Work,
-    memory: Option<u64>,
-    what_fits: impl FnOnce(u64) -> Option<String>,
-) -> Result<()> {
-    let Some(memory) = memory.filter(|memory| bytes > memory) else {
-        return Ok(());
-    };
-    let hint = what_fits(memory).map_or_else(String::new, |fits| format!("; {fits}"));
-    let [bytes, memory] = [*bytes, memory].map(unit::bytes);
-    bail!("{text} would take {bytes} of memory, and there are {memory}{hint}")
 }
 
 /// Runs all requested processes.
@@ -290,9 +257,7 @@ fn measure(
         args.warmup.unwrap_or(3),
         args.runs.map_or(1, NonZeroU32::get),
     );
-    let calls = u64::from(warmup) + u64::from(args.iterations.get());
-    let all = calls.saturating_mul(runs.into());
-    let all = all.saturating_mul(kernels.len() as u64);
+    let all = u64::from(runs).saturating_mul(kernels.len() as u64);
     let progress = progress(all.saturating_add(machine.len() as u64));
     for run in 0..runs {
         let again = kernels.iter().filter(|cell| !session.failed_at(cell));
@@ -309,8 +274,9 @@ fn measure(
             energy: energy.clone(),
             ..Request::default()
         };
-        let ended = session.run(&request, &mut |cell, step| {
-            show_progress(&progress, cell, &step, run, runs);
+        let ended = session.run(&request, &mut |cell, is_last| {
+            show_progress(&progress, cell, run, runs);
+            progress.inc(is_last.into());
         })?;
         if ended == Ended::Interrupted {
             progress.finish_and_clear();
@@ -329,9 +295,9 @@ pub(super) fn progress(steps: u64) -> ProgressBar {
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-fn show_progress(progress: &ProgressBar, cell: &Cell, step: &Step, run: u32, runs: u32) {
+fn show_progress(progress: &ProgressBar, cell: &Cell, run: u32, runs: u32) {
     let now = match cell {
-        Cell::Detect | Cell::Load => "detecting the devices".to_owned(),
+        Cell::Detect => "detecting the devices".to_owned(),
         Cell::Clock => "the clock".to_owned(),
         Cell::Peak { device } => format!("peaks of {device}"),
         Cell::Noise { work, .. } => format!("noise: {work}"),
@@ -343,8 +309,6 @@ fn show_progress(progress: &ProgressBar, cell: &Cell, step: &Step, run: u32, run
         1 => progress.set_message(now),
         _ => progress.set_message(format!("{now}, run {} of {runs}", run + 1)),
     }
-    let is_done = step.is_last && matches!(cell, Cell::Clock | Cell::Peak { .. });
-    progress.inc(step.calls + u64::from(is_done));
 }
 
 fn host() -> Option<String> {

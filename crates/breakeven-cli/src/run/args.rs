@@ -59,7 +59,7 @@ pub(crate) struct RunArgs {
     pub(crate) keep_order: bool,
 
     /// End a command that takes longer, as in 2s: its job has failed; a GPU's job goes to the CPU
-    #[arg(long, value_name = "T", value_parser = positive_time)]
+    #[arg(long, value_name = "T", value_parser = crate::values::positive_time)]
     pub(crate) timeout: Option<Duration>,
 
     /// Retry a failed CPU command up to N times
@@ -117,11 +117,4 @@ pub(crate) enum HaltArg {
     Soon,
     /// Start no further job, and end the running ones
     Now,
-}
-
-fn positive_time(text: &str) -> Result<Duration, String> {
-    match crate::values::time(text)? {
-        Duration::ZERO => Err("give a time above 0".to_owned()),
-        time => Ok(time),
-    }
 }

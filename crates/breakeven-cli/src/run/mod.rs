@@ -46,7 +46,6 @@ mod jobs;
 mod printer;
 pub(crate) mod process;
 pub(crate) mod running;
-mod scan;
 mod summary;
 pub(crate) mod template;
 
@@ -324,8 +323,8 @@ fn fill(
     (window, None)
 }
 
-/// Most concurrent processes: no system runs more.
-const MOST_SLOTS: usize = 1 << 22;
+/// Most concurrent processes: hardly a system runs more.
+const MOST_SLOTS: usize = 1 << 16;
 
 /// The shared state of jobs, and the jobs to skip.
 fn prepare(
@@ -355,7 +354,7 @@ fn prepare(
     };
     let usable = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
     let texts = [Some(&cpu), gpu.as_ref()].into_iter().flatten();
-    let texts: Vec<_> = texts.map(|each| each.text().to_string_lossy()).collect();
+    let texts: Vec<_> = texts.map(|each| each.text.to_string_lossy()).collect();
     let (running, looks) = Running::new(args.timeout, None);
     let jobs = Jobs {
         operation: args.name.clone().unwrap_or_else(|| texts.join(" | gpu: ")),

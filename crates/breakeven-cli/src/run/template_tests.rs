@@ -87,7 +87,7 @@ fn inputs_arrive_unharmed_wherever_they_stand() {
 
 #[test]
 fn a_shell_runs_what_only_a_shell_can() {
-    let needs = |text| template(text).scanned.needs_shell;
+    let needs = |text| template(text).needs_shell;
     for text in [
         "true",
         "a 'b | c' \"d > e\" f\\|g",
@@ -166,9 +166,9 @@ fn what_cannot_be_run_is_refused_with_advice() {
     "echo \"a": a quote is not closed
     "echo $(a": a $( is not closed
     "echo `a": a backtick is not closed
-    "echo `ls {}`": a placeholder is within `…`; write $(…) in its place
-    "cat <<X\n{}\nX": a placeholder is in or behind a here-document (<<); use printf or a file in its place
-    "echo $(({#}+1))": a placeholder is within $((…)); assign it to a variable before, as in n={#}
+    "echo `ls {}`": a placeholder cannot be within `…` or $((…)), nor in or behind a here-document (<<); write $(…), or assign it to a variable before, as in n={#}
+    "cat <<X\n{}\nX": a placeholder cannot be within `…` or $((…)), nor in or behind a here-document (<<); write $(…), or assign it to a variable before, as in n={#}
+    "echo $(({#}+1))": a placeholder cannot be within `…` or $((…)), nor in or behind a here-document (<<); write $(…), or assign it to a variable before, as in n={#}
     "#
     );
     // Without a placeholder within they are a shell's own business.
@@ -193,4 +193,40 @@ fn commands_are_shown_as_they_were_written() {
     echo $(wc -c 'a b.png')
     "#
     );
+}
+
+#[test]
+fn parts_are_those_of_gnu_parallel() {
+    // What GNU parallel 20221122 prints for [{.}] [{/}] [{//}] [{/.}].
+    let cases = [
+        ("a/b.c.d/x", ["a/b.c.d/x", "x", "a/b.c.d", "x"]),
+        ("a.b/c", ["a.b/c", "c", "a.b", "c"]),
+        ("/x.y", ["/x", "x.y", "/", "x"]),
+        ("foo", ["foo", "foo", ".", "foo"]),
+        ("./", ["./", "", ".", ""]),
+        ("/", ["/", "", "/", ""]),
+        ("x/", ["x/", "", ".", ""]),
+        (".bashrc", ["", ".bashrc", ".", ""]),
+        ("", ["", "", ".", ""]),
+        ("a//b.tar.gz", ["a//b.tar", "b.tar.gz", "a", "b.tar"]),
+    ];
+    for (input, expected) in cases {
+        let parts = ["{.}", "{/}", "{//}", "{/.}"].map(|text| {
+            let (part, length) = Part::at(text.as_bytes()).expect("a placeholder");
+            assert_eq!(length, text.len());
+            let found = part.of(input.as_bytes(), 1, 1);
+            String::from_utf8(found).expect("text")
+        });
+        assert_eq!(parts, expected, "{input:?}");
+    }
+    for text in ["{+} {}", "{..}", "{-1}", "{2/.}", "x{0#}", "{= s/}/x/ =}"] {
+        let refused = Template::new(OsStr::new(text)).expect_err(text);
+        assert_eq!(refused, CommandError::OfParallel, "{text}");
+    }
+    for text in ["x {}", "{x}", "{a,b}", "{ 1 }", "'{1}' \"{+}\"", "\\{1}"] {
+        assert!(Template::new(OsStr::new(text)).is_ok(), "{text}");
+    }
+    assert_eq!(Part::at(b"{x}"), None);
+    assert_eq!(Part::Number.of(b"a", 12, 3), b"12");
+    assert_eq!(Part::Slot.of(b"a", 12, 3), b"3");
 }

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use breakeven_judge::break_even::{Missed, Side, Sweep};
 use breakeven_profile::profile::{Failure, Run};
 use breakeven_profile::unit;
@@ -38,7 +38,7 @@ pub(super) fn measure(
     };
     let [cpu, gpu] = commands.map(|command| template(command, from));
     // Else the start of the shell would count as the time of one side.
-    let needs_shell = cpu?.needs_shell() | gpu?.needs_shell();
+    let needs_shell = cpu?.needs_shell | gpu?.needs_shell;
     check_output()?;
     let machine = detect(
         args.device_timeout.get(),
@@ -47,52 +47,37 @@ pub(super) fn measure(
     let limit = Limit::after(args.time_limit)?;
     let begun = Instant::now();
     let progress = progress(args.time_limit.as_millis().try_into().unwrap_or(u64::MAX));
-    let mut broken = None;
-    let mut gone = None;
-    let mut largest = [0; 2];
+    // Which commands have run, and why one could not be started.
+    let (mut has_run, mut not_started) = ([false; 2], None);
     let mut swept = watched(Some(limit.end), |running| {
-        let mut run = |side: Side, size: u64| -> Result<Option<f64>> {
+        let measure = |side: Side, size: u64| {
             let command = commands[side as usize];
-            let mut template = template(command, size)?;
-            if needs_shell {
-                template = template.with_shell();
-            }
+            let mut template = template(command, size).map_err(|_| Missed::Ended)?;
+            template.needs_shell = needs_shell;
             let device = ["cpu", "gpu"][side as usize];
             progress.set_position(begun.elapsed().as_millis() as u64);
             progress.set_message(format!("{} on {device}", unit::count(size as f64)));
             if limit.is_reached() {
-                return Ok(None);
+                return Err(Missed::Ended);
             }
             let ended = Process::run(template.command(Filling::default()), running);
-            let largest = &mut largest[side as usize];
             match ended.how {
                 // A process that was asked to end may still exit with success.
-                _ if limit.is_reached() => Ok(None),
+                _ if limit.is_reached() => Err(Missed::Ended),
                 How::Exit(0) => {
-                    *largest = size.max(*largest);
-                    Ok(Some(ended.took.as_secs_f64() * 1e9))
+                    has_run[side as usize] = true;
+                    Ok(ended.took.as_secs_f64() * 1e9)
                 }
-                How::Unwanted | How::TimedOut => Ok(None),
-                How::NotStarted(why) if *largest == 0 => {
-                    Err(anyhow!("cannot run {command:?}: {why}"))
-                }
+                How::Unwanted | How::TimedOut => Err(Missed::Ended),
                 // A failure would take the times of this size away.
-                How::NotStarted(why) if size <= *largest => {
-                    gone = Some(format!("{command:?} can no longer be started: {why}"));
-                    Ok(None)
+                How::NotStarted(why) => {
+                    not_started = Some((side, format!("{command:?}: {why}")));
+                    Err(Missed::Ended)
                 }
-                how => Err(how.into()),
-            }
-        };
-        let measure = |side, size| match run(side, size) {
-            Ok(ns) => ns.ok_or(Missed::Ended),
-            Err(error) if error.is::<How>() => Err(Missed::Failed(Failure {
-                kind: "error".to_owned(),
-                message: error.to_string(),
-            })),
-            Err(error) => {
-                broken = Some(error);
-                Err(Missed::Ended)
+                how => Err(Missed::Failed(Failure {
+                    kind: "error".to_owned(),
+                    message: how.to_string(),
+                })),
             }
         };
         let sweep = Sweep::new(name(args, commands[0]), sizes)
@@ -101,12 +86,20 @@ pub(super) fn measure(
         Ok(sweep.run(|| begun.elapsed(), measure))
     })?;
     progress.finish_and_clear();
-    if let Some(error) = broken {
-        return Err(error);
+    let mut session = Session::new(&machine.hardware);
+    match not_started {
+        Some((side, why)) if !has_run[side as usize] => bail!("cannot run {why}"),
+        Some((side, why)) => {
+            let message = format!("can no longer be started: {why}");
+            session.warnings.push(message.clone());
+            if let Some(last) = swept.points.last_mut() {
+                let kind = "error".to_owned();
+                last.times[side as usize].failure = Some(Failure { kind, message });
+            }
+        }
+        None => {}
     }
     swept.interrupted = limit.is_interrupted();
-    let mut session = Session::new(&machine.hardware);
-    session.warnings.extend(gone);
     let measured = swept.profile();
     session.profile.operations = measured.operations;
     for operation in &mut session.profile.operations {

@@ -10,13 +10,13 @@ use breakeven_profile::profile::{BreakEven, Device, Profile};
 use super::Measured;
 use crate::engine::devices::devices;
 use crate::engine::protocol::{Cell, PointCell, Request, SWEEP_VALUE};
-use crate::engine::session::{Machine, Session, Step, detect};
+use crate::engine::session::{Session, detect};
 use crate::engine::suite::{Over, Points, Workload};
 use crate::engine::supervisor::Ended;
-use crate::profile::{Work, check_fits, memory, progress};
+use crate::profile::{check_fits, progress};
 use crate::sweep::SweepArgs;
 
-/// Time limit after which a point gets no further call in a round, or a batch no further execution.
+/// Time limit after which a point gets no further call in a round.
 const POINT_LIMIT_MS: u64 = 200;
 
 pub(super) fn measure(args: &SweepArgs, axis: &Axis) -> Result<Measured> {
@@ -37,7 +37,11 @@ pub(super) fn measure(args: &SweepArgs, axis: &Axis) -> Result<Measured> {
         }
         _ => {}
     }
-    axis.check_memory(&machine, devices.len() > 1)?;
+    if let Some(largest) = axis.values.last() {
+        let workload = axis.workload(*largest)?;
+        let bytes = workload.memory_bytes(devices.len() > 1);
+        check_fits(&workload.described(), bytes, &machine, "--to")?;
+    }
     let mut session = Session::new(&machine.hardware);
     let mut sweep = Sweep {
         args,
@@ -120,8 +124,8 @@ impl Sweep<'_> {
                 ..request(self.args)
             };
             progress.set_message(format!("round {} of {rounds}", round + 1));
-            let step = &mut |_: &_, step: Step| progress.inc(step.is_last.into());
-            let ended = self.session.run(&request, step)?;
+            let on_message = &mut |_: &_, is_last: bool| progress.inc(is_last.into());
+            let ended = self.session.run(&request, on_message)?;
             if ended == Ended::Interrupted {
                 progress.finish_and_clear();
                 return Ok(ended);
@@ -137,7 +141,7 @@ fn rounds(args: &SweepArgs) -> u32 {
 }
 
 /// The request that all workers share.
-pub(super) fn request(args: &SweepArgs) -> Request {
+fn request(args: &SweepArgs) -> Request {
     Request {
         warmup: args.warmup,
         iterations: args.iterations.get(),
@@ -207,34 +211,14 @@ impl Axis {
         let (low, high) = (at(below)?, at(below.saturating_add(1))?);
         Ok(low + (high - low) * (value - below as f64).clamp(0.0, 1.0))
     }
-
-    /// Fails if the largest workload does not fit, and says which would.
-    pub(super) fn check_memory(&self, machine: &Machine, on_gpu: bool) -> Result<()> {
-        let needed = |value| Ok::<_, anyhow::Error>(self.workload(value)?.memory_bytes(on_gpu));
-        let Some(&last) = self.values.last() else {
-            return Ok(());
-        };
-        let workload = self.workload(last)?;
-        check_fits(&Work::of(&workload, on_gpu), memory(machine), |memory| {
-            let (mut fits, mut too_many) = (0, last);
-            while self.is_range && too_many - fits > 1 {
-                let middle = fits + (too_many - fits) / 2;
-                match needed(middle).is_ok_and(|needed| needed <= memory) {
-                    true => fits = middle,
-                    false => too_many = middle,
-                }
-            }
-            (fits > 0).then(|| format!("up to --to {fits} fits"))
-        })
-    }
 }
 
 #[expect(clippy::cast_sign_loss, reason = "1 or more")]
-pub(super) fn whole(value: f64) -> u64 {
+fn whole(value: f64) -> u64 {
     value as u64
 }
 
-pub(super) fn found(axis: &Axis, devices: &[String], profile: &Profile) -> Swept {
+fn found(axis: &Axis, devices: &[String], profile: &Profile) -> Swept {
     let mut points: Vec<Point> = Vec::new();
     for operation in &profile.operations {
         let value = operation.attributes.get(SWEEP_VALUE);
@@ -271,7 +255,7 @@ pub(super) fn found(axis: &Axis, devices: &[String], profile: &Profile) -> Swept
 }
 
 /// The break-evens in a profile's form: by elements.
-pub(super) fn evidence(swept: &Swept, axis: &Axis) -> Result<Vec<BreakEven>> {
+fn evidence(swept: &Swept, axis: &Axis) -> Result<Vec<BreakEven>> {
     let elements = |value: f64| match value {
         value if value <= 0.0 => Ok(0.0),
         value => axis.elements(value),

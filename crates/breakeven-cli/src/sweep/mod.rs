@@ -15,14 +15,12 @@ use clap::{ArgGroup, Args, ValueEnum};
 
 use crate::engine::session::{Machine, Session};
 use crate::engine::suite::Over;
-use crate::engine::supervisor::Ended;
-use crate::exit::{Interrupted, failed_if};
-use crate::values::{count, one_or_more, parsed};
+use crate::exit::failed_if;
+use crate::values::{count, one_or_more};
 
 #[cfg(unix)]
 mod commands;
 mod constant;
-mod executions;
 mod kernel;
 pub(crate) mod page;
 
@@ -39,7 +37,7 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     if let Some(source) = &args.check {
         return constant::check(source, out);
     }
-    let mut measured = measure(args)?;
+    let measured = measure(args)?;
     // Written first: measurements must not wait for a blocked terminal.
     let written = measured.session.keep(args.output.as_deref());
     let printed = match args.emit {
@@ -57,20 +55,9 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     if let Some(Some(constant)) = &constant {
         out.write_all(constant.as_bytes())?;
     }
-    let taught = match args.kernel {
-        Some(kernel) => executions::teach(args, &kernel::Axis::of(kernel, args)?, &mut measured)?,
-        // Batches of tasks teach the model what a task costs on a device. A command at a size is no
-        // batch of tasks, and no batch asks for it.
-        None => Ended::Complete,
-    };
     for warning in &measured.session.warnings {
         // The reader of stderr may be gone.
         let _ = writeln!(err, "warning: {warning}");
-    }
-    if taught == Ended::Interrupted {
-        let said = "interrupted: all sizes were measured, but the cost model has learned only \
-            some of them";
-        return Err(Interrupted(said).into());
     }
     let failed = measured.swept.has_failed() || !measured.session.notes.is_empty();
     if constant == Some(None) {
@@ -133,8 +120,8 @@ pub(crate) struct SweepArgs {
     #[arg(long, requires = "cpu")]
     pub(crate) name: Option<String>,
 
-    /// What the sweep varies: size, batch, window or hidden [default: size, if the kernel has one]
-    #[arg(long, value_name = "WHAT", value_parser = parsed::<Over>, conflicts_with = "cpu")]
+    /// What the sweep varies [default: size, if the kernel has one]
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "cpu")]
     pub(crate) over: Option<Over>,
 
     /// First value, as in 500, 64k, 10M or 1G [default: by the kernel]

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use breakeven_profile::profile::{Operation, Run};
 use insta::assert_snapshot;
 use tempfile::TempDir;
 
@@ -246,51 +245,4 @@ fn energy_that_was_asked_for_and_cannot_be_reported() {
     fs::write(zone.join("name"), "package-0\n").unwrap();
     let ended = suite(tree.path(), "--energy").unwrap();
     assert_snapshot!(ended.refusal(), @"error: --energy: the energy of calls on cpu cannot be measured: /sys/class/powercap/intel-rapl:0/energy_uj: Is a directory (os error 21)");
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn batches_have_joules_of_all_devices_that_they_ran_on() {
-    let (tree, out) = (directory(), directory());
-    let file = out.path().join("p.json");
-    let batches = |args: &str| {
-        let args = format!("--tasks 20 --energy -o {} {args}", file.display());
-        let ended = counting(&tree, 20.0, || suite(tree.path(), &args))?;
-        assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:#?}");
-        let operations = breakeven_profile::file::read(&file).unwrap().operations;
-        let is_batch = |operation: &Operation| operation.name == "vector_add";
-        Some((ended, operations.into_iter().find(is_batch)?))
-    };
-    let watts = |run: &Run| {
-        let energy = run.energy.as_ref().expect("it was measured");
-        energy.counters[0].joules / (energy.over_ns / 1e9)
-    };
-    // The batches take all cores, and may take the writer's.
-    let mut found = None;
-    for _ in 0..3 {
-        let Some((ended, on_cpu)) = batches("--strategy cpu-only --runs 2") else {
-            return;
-        };
-        assert!(ended.stdout.contains("J/call"), "{ended:#?}");
-        let runs = on_cpu.runs;
-        let is_sound = runs.iter().all(|run| (10.0..30.0).contains(&watts(run)));
-        found = Some(runs);
-        if is_sound {
-            break;
-        }
-    }
-    for run in &found.expect("it was measured") {
-        assert!((10.0..30.0).contains(&watts(run)), "{run:?}");
-        assert_eq!(run.samples_ns.len(), 3, "what was counted is no sample");
-    }
-    if !cfg!(feature = "gpu") {
-        return;
-    }
-    let Some((_, split)) = batches("--device gpu --strategy hybrid:50/50") else {
-        return;
-    };
-    assert_eq!(split.device, "cpu+vulkan:llvmpipe");
-    let counters = split.energy().expect("it was measured").counters;
-    // A software GPU draws what the processor draws, and that counts once.
-    assert_eq!(counters.len(), 1, "{counters:?}");
 }

@@ -184,7 +184,7 @@ fn wrong_use() {
     For more information, try '--help'.
     ");
     assert_snapshot!(refused("monitor --record f.json --duration 0s"), @r"
-    error: invalid value '0s' for '--duration <TIME>': give a time above zero, as in 30s
+    error: invalid value '0s' for '--duration <TIME>': give a time above 0
 
     For more information, try '--help'.
     ");

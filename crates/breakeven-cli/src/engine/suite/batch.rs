@@ -9,8 +9,7 @@ use std::sync::Arc;
 use breakeven::{Chain, Error, Tensor, WorkloadProfile};
 
 use super::rows::row;
-use super::sweep::Over;
-use super::table::{Made, Row, Shape, with_operator};
+use super::table::{Made, Over, Row, Shape, with_operator};
 
 pub(crate) type Task = Vec<Tensor<'static>>;
 
@@ -34,19 +33,6 @@ impl BatchWorkload {
         Ok(Self { row, shape })
     }
 
-    /// The items of a sweep's workload as tasks. Fails if the swept value changes the tasks'
-    /// operation.
-    pub(crate) fn at(kernel: &str, over: Over, value: usize) -> Result<Self, Error> {
-        let row = row(kernel, 1)?;
-        let shape = row.at(over, value)?;
-        match over {
-            Over::Size | Over::Batch => Ok(Self { row, shape }),
-            Over::Window | Over::Hidden => Err(Error::invalid(format!(
-                "tasks of {kernel} have one {over}; a sweep of batches is over size or batch"
-            ))),
-        }
-    }
-
     #[must_use]
     pub(crate) fn with_tasks(mut self, tasks: usize) -> Self {
         self.shape.batch = tasks;
@@ -68,6 +54,11 @@ impl BatchWorkload {
             tasks => format!("{tasks} tasks"),
         };
         format!("{tasks} of {}", (self.row.item)(self.shape))
+    }
+
+    /// The name, with the work in words.
+    pub(crate) fn described(&self) -> String {
+        format!("{} ({})", self.name(), self.text())
     }
 
     /// Host memory of an execution, bytes: inputs, outputs, and with a GPU the copies that
@@ -183,20 +174,6 @@ mod tests {
             let twice = BatchWorkload::new(name, 2).expect("a known kernel");
             assert_eq!(twice.tasks(), 2 * batch.tasks(), "{name}");
         }
-    }
-
-    #[test]
-    fn items_of_a_sweep_are_tasks_of_their_size() {
-        let elements = |kernel, over, value| {
-            let batch = BatchWorkload::at(kernel, over, value).expect("it is swept over");
-            outputs(batch.with_tasks(2)).expect("the shapes fit")
-        };
-        assert_eq!(elements("conv2d", Over::Size, 17), [17 * 17; 2]);
-        assert_eq!(elements("matrix_multiply", Over::Size, 9), [81; 2]);
-        assert_eq!(elements("vector_add", Over::Batch, 5), [100_000; 2]);
-        let window = BatchWorkload::at("pixel_entropy", Over::Window, 8);
-        let kind = window.err().map(|error| error.kind());
-        assert_eq!(kind, Some(ErrorKind::Invalid));
     }
 
     #[test]

@@ -33,12 +33,8 @@ pub(crate) fn meter(counted: &Counted) -> EnergyMeter {
 
 /// The counters of these devices. The processor's counter covers an integrated GPU and a software
 /// GPU; for any other GPU, the processor's energy is added. A GPU without a known address has no
-/// counter and is omitted, as is a card whose driver library cannot be used.
-pub(crate) fn counted(
-    devices: &[String],
-    hardware: &HardwareCapabilities,
-    cards_report: bool,
-) -> Counted {
+/// counter and is omitted.
+pub(crate) fn counted(devices: &[String], hardware: &HardwareCapabilities) -> Counted {
     let of = |device: &String| {
         if device == Device::CPU {
             return Some(vec![EnergyDomain::Cpu]);
@@ -48,7 +44,7 @@ pub(crate) fn counted(
         if matches!(gpu.kind, GpuKind::Software | GpuKind::Integrated) {
             return Some(vec![EnergyDomain::Cpu]);
         }
-        let pci = gpu.pci.known().filter(|_| cards_report)?.clone();
+        let pci = gpu.pci.known()?.clone();
         Some(vec![EnergyDomain::Cpu, EnergyDomain::Gpu { pci }])
     };
     let each = devices.iter();
@@ -80,34 +76,23 @@ impl CallMeter {
             })
     }
 
-    /// Returns the energy of an operation on these devices. `call` makes the given number of calls.
+    /// Returns the energy of an operation on this device. `call` makes the given number of calls.
     /// An error says why a counter stopped reporting; none if a device's own counter never reported
     /// anything.
     pub(crate) fn of<E>(
         &self,
-        devices: &[&str],
+        device: &str,
         lot: u32,
         call: &mut dyn FnMut(u32) -> Result<f64, E>,
     ) -> Result<Option<Result<Energy, String>>, E> {
         let reported = |domain: &&EnergyDomain| matches!(self.idle.of(domain), Some(Ok(_)));
-        let mut domains: Vec<(&EnergyDomain, &str)> = Vec::new();
-        for device in devices {
-            let counted = self.counted.get(*device).map_or(&[][..], Vec::as_slice);
-            if !counted.last().is_some_and(|own| reported(&own)) {
-                return Ok(None);
-            }
-            for domain in counted.iter().filter(reported) {
-                let of = match domain {
-                    EnergyDomain::Cpu => Device::CPU,
-                    EnergyDomain::Gpu { .. } => device,
-                };
-                if !domains.contains(&(domain, of)) {
-                    domains.push((domain, of));
-                }
-            }
+        let counted = self.counted.get(device).map_or(&[][..], Vec::as_slice);
+        if !counted.last().is_some_and(|own| reported(&own)) {
+            return Ok(None);
         }
+        let domains: Vec<&EnergyDomain> = counted.iter().filter(reported).collect();
         let mut before = self.meter.read();
-        before.retain(|counter| domains.iter().any(|(domain, _)| **domain == counter.domain));
+        before.retain(|counter| domains.contains(&&counter.domain));
         let least = least_time(&before).unwrap_or(LEAST).max(LEAST);
         let (began, mut calls) = (Instant::now(), 0);
         while began.elapsed() < least {
@@ -116,7 +101,7 @@ impl CallMeter {
         }
         let (over, after) = (began.elapsed(), self.meter.read());
         let mut counters = Vec::new();
-        for (domain, of) in domains {
+        for domain in domains {
             let now = after.iter().find(|now| now.domain == *domain);
             let (was, now) = match (joules_of(&before, domain), now) {
                 (Some(was), Some(now)) => (was, now),
@@ -127,7 +112,10 @@ impl CallMeter {
             };
             let idle = self.idle.of(domain).and_then(|idle| idle.as_ref().ok());
             counters.push(CountedEnergy {
-                of: of.to_owned(),
+                of: match domain {
+                    EnergyDomain::Cpu => Device::CPU.to_owned(),
+                    EnergyDomain::Gpu { .. } => device.to_owned(),
+                },
                 how: now.method.name().to_owned(),
                 covers: Some(now.covers.to_owned()),
                 // No counter counts less than a microjoule.
@@ -188,12 +176,12 @@ mod tests {
             each();
             Ok::<_, Infallible>(0.0)
         };
-        let Ok(reported) = meter.of(&[Device::CPU], 3, &mut call);
+        let Ok(reported) = meter.of(Device::CPU, 3, &mut call);
         if let Some(Err(why)) = &reported
             && why.contains(ZONE)
         {
             // A lost counter affects the operations that follow, too.
-            let Ok(next) = meter.of(&[Device::CPU], 3, &mut call);
+            let Ok(next) = meter.of(Device::CPU, 3, &mut call);
             assert_eq!(next, reported);
         }
         reported

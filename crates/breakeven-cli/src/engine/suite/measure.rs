@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -47,9 +46,8 @@ fn per_call(ns: u64, calls: u32) -> f64 {
     (ns as f64 * 1e3 / f64::from(calls)).round() / 1e3
 }
 
-/// Receives the operation after each call, with all that was measured so far; may stop the
-/// measurement.
-pub(crate) type Report<'r> = dyn FnMut(&Operation) -> ControlFlow<()> + 'r;
+/// Receives the operation after each call, with all that was measured so far.
+pub(crate) type Report<'r> = dyn FnMut(&Operation) + 'r;
 
 /// Times of the phases of calls, ns, by the phase's name in a profile.
 type Phases = BTreeMap<String, Vec<f64>>;
@@ -58,22 +56,12 @@ type Phases = BTreeMap<String, Vec<f64>>;
 pub(crate) struct Problem {
     operator: Made,
     inputs: Vec<Tensor<'static>>,
-    /// The operator in f32 that this one approximates.
-    exact: Option<Made>,
 }
 
 impl Problem {
     /// Fails if the operator does not accept the inputs.
-    pub(super) fn new(
-        operator: Made,
-        inputs: Vec<Tensor<'static>>,
-        exact: Option<Made>,
-    ) -> Result<Self, Error> {
-        let problem = Self {
-            operator,
-            inputs,
-            exact,
-        };
+    pub(super) fn new(operator: Made, inputs: Vec<Tensor<'static>>) -> Result<Self, Error> {
+        let problem = Self { operator, inputs };
         with_operator!(&problem.operator, operator => operator.output_shape(&problem.shapes()))?;
         Ok(problem)
     }
@@ -154,29 +142,8 @@ impl Problem {
                 Ok::<_, Error>(per_call(clock.ns_since(start), calls))
             };
             let energy = energy.map(|meter| (meter, Device::CPU));
-            let unknown = measured(iterations, energy, filled, report, &mut call, &mut |_| Ok(()))?;
-            self.add_error(bytemuck::cast_slice(&out), filled)?;
-            Ok(unknown)
+            measured(iterations, energy, filled, report, &mut call, &mut |_| Ok(()))
         })
-    }
-
-    /// Adds the largest error of the output, as a fraction of the largest exact value, if the
-    /// operator rounds its inputs.
-    fn add_error(&self, found: &[f32], filled: &mut Operation) -> Result<(), Error> {
-        let Some(Made::Numbers(exact)) = &self.exact else {
-            return Ok(());
-        };
-        let exact = exact.on_cpu(&self.inputs)?;
-        let pairs = found.iter().zip(exact.host()?);
-        let (error, largest) =
-            pairs.fold((0.0_f32, 0.0_f32), |(error, largest), (found, exact)| {
-                (error.max((found - exact).abs()), largest.max(exact.abs()))
-            });
-        let error = f64::from(error) / f64::from(largest).max(f64::MIN_POSITIVE);
-        filled
-            .attributes
-            .insert("largest_error".to_owned(), error.into());
-        Ok(())
     }
 
     /// Adds a run of the GPU form, as [`measure_cpu`](Self::measure_cpu) does: complete calls
@@ -211,12 +178,6 @@ impl Problem {
                 self::phases(gpu, &**operator, &self.inputs, clock, phases)
             };
             let unknown = measured(iterations, energy, filled, report, &mut call, &mut each)?;
-            // The times stay valid even if one more call fails.
-            if self.exact.is_some()
-                && let Ok(found) = gpu.run(&**operator, &self.inputs).and_then(|found| found.into_vec())
-            {
-                let _ = self.add_error(bytemuck::cast_slice(&found), filled);
-            }
             let attributes = &mut filled.attributes;
             if let Some(first) = first {
                 let now = gpu.memory().get_stats().since(&first);
@@ -266,9 +227,7 @@ fn measured<E>(
             0 => run.first_call_ns = Some(ns),
             _ => run.warmup_ns.push(ns),
         }
-        if report(filled).is_break() {
-            return Ok(None);
-        }
+        report(filled);
     }
     if iterations.warmup > 0 {
         phases(&mut Phases::new())?;
@@ -285,18 +244,14 @@ fn measured<E>(
             break;
         }
         filled.runs[0].samples_ns.push(call(calls)?);
-        if report(filled).is_break() {
-            return Ok(None);
-        }
+        report(filled);
         phases(&mut filled.runs[0].phases_ns)?;
-        if report(filled).is_break() {
-            return Ok(None);
-        }
+        report(filled);
     }
     let Some((meter, device)) = energy else {
         return Ok(None);
     };
-    match meter.of(&[device], calls, call)? {
+    match meter.of(device, calls, call)? {
         Some(Ok(energy)) => filled.runs[0].energy = Some(energy),
         Some(Err(why)) => return Ok(Some(why)),
         None => {}

@@ -10,15 +10,12 @@ mod energy;
 mod measure;
 mod noise;
 mod rows;
-mod sweep;
 mod table;
 mod workload;
 
 pub(crate) use batch::{BatchWorkload, Chained, Task};
 pub(crate) use energy::{CallMeter, Counted, counted, meter};
 pub(crate) use measure::{Iterations, Problem, Report};
-pub(crate) use noise::{NoiseWork, WORKING_SET_BYTES};
-
-pub(crate) use sweep::{Over, Points};
-pub(crate) use table::{Made, with_operator};
+pub(crate) use noise::NoiseWork;
+pub(crate) use table::{Made, Over, Points, with_operator};
 pub(crate) use workload::Workload;

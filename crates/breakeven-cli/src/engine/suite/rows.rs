@@ -8,8 +8,7 @@ use breakeven::{Error, ErrorKind, Tensor};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::sweep::Over;
-use super::table::{Made, Row, Scales, Shape};
+use super::table::{Made, Over, Row, Scales, Shape};
 
 /// Tasks of a default batch, if the default workload is a single task, and if tasks take a few
 /// microseconds each.
@@ -54,7 +53,6 @@ const IMAGES: Row = Row {
     shared_values: |_| 0,
     scratch_bytes: |_| 0,
     operator: |_| Ok(Made::numbers(VectorAdd)),
-    exact: None,
     inputs: |shape| tensors([images(shape)], &shape.dims()),
 };
 
@@ -110,7 +108,6 @@ pub(super) static ROWS: [Row; 11] = [
         // Both inputs in half precision and back.
         scratch_bytes: |shape| (shape.elements().saturating_mul(2)).saturating_mul(6),
         operator: |_| Ok(Made::numbers(TensorCoreMatmul)),
-        exact: Some(|| Made::numbers(MatrixMultiply)),
         ..PRODUCTS
     },
     Row {

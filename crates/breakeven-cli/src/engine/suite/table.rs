@@ -1,12 +1,13 @@
 //! The table's row of a kernel.
 
+use std::fmt;
 use std::sync::Arc;
 
 use breakeven::hardware::SystemLoad;
 use breakeven::{Error, Operator, Tensor, WorkloadProfile};
 use breakeven_profile::unit;
-
-use super::sweep::{Over, Points};
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 
 /// Values of a sweep over hidden units.
 const HIDDEN_PER_ITEM: usize = 4;
@@ -16,6 +17,48 @@ const BATCH_ELEMENTS: u64 = 1 << 22;
 
 /// Most items of that range.
 const MOST_ITEMS: u64 = 1 << 14;
+
+/// The quantity that a sweep varies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Over {
+    /// The size of one item: the length of a vector or series, the side of an image,
+    /// the order of a matrix.
+    #[default]
+    Size,
+    /// The items in the batch.
+    Batch,
+    /// The window of `pixel_entropy`.
+    Window,
+    /// The hidden units of `lstm_cell_forward`, with a quarter as many items in the
+    /// batch: 16/64, 32/128, 64/256.
+    Hidden,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Points {
+    /// Any value in a range; this is the default range.
+    Range([u64; 2]),
+    /// Only these values.
+    Fixed(Vec<u64>),
+}
+
+impl Over {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Size => "size",
+            Self::Batch => "batch",
+            Self::Window => "window",
+            Self::Hidden => "hidden",
+        }
+    }
+}
+
+impl fmt::Display for Over {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
 
 /// The dimensions of a workload; the batch is first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,15 +156,13 @@ pub(super) struct Row {
     pub(super) scratch_bytes: fn(Shape) -> u64,
     /// Fails if the kernel does not accept the shape.
     pub(super) operator: fn(Shape) -> Result<Made, Error>,
-    /// The operator in f32 that this one approximates.
-    pub(super) exact: Option<fn() -> Made>,
     /// Creates the inputs, which are the same on every machine; [`Row::fill`] checks first that
     /// they fit.
     pub(super) inputs: fn(Shape) -> Result<Vec<Tensor<'static>>, Error>,
 }
 
-impl std::fmt::Debug for Row {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }
 }

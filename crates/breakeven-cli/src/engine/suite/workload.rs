@@ -5,8 +5,7 @@ use breakeven_profile::profile::Operation;
 
 use super::measure::Problem;
 use super::rows::row;
-use super::sweep::{Over, Points};
-use super::table::{Made, Row, Scales, Shape};
+use super::table::{Over, Points, Row, Scales, Shape};
 
 /// A kernel and its size; [`build`](Workload::build) creates the inputs.
 #[derive(Debug, Clone)]
@@ -14,8 +13,6 @@ pub(crate) struct Workload {
     row: &'static Row,
     name: String,
     shape: Shape,
-    /// Makes the operator whose output is compared; none in a sweep, which shows times alone.
-    exact: Option<fn() -> Made>,
 }
 
 impl Workload {
@@ -37,7 +34,6 @@ impl Workload {
             row,
             name: kernel.to_owned(),
             shape,
-            exact: row.exact,
         })
     }
 
@@ -53,7 +49,6 @@ impl Workload {
             row,
             name,
             shape: row.at(over, value)?,
-            exact: None,
         })
     }
 
@@ -81,6 +76,11 @@ impl Workload {
         self.row.text(self.shape)
     }
 
+    /// The name, with the work in words.
+    pub(crate) fn described(&self) -> String {
+        format!("{} ({})", self.name, self.text())
+    }
+
     /// Host memory of a measurement, bytes: inputs, output and scratch, and with a GPU the copies
     /// that transfers need. Computed, not allocated.
     pub(crate) fn memory_bytes(&self, on_gpu: bool) -> u64 {
@@ -94,8 +94,7 @@ impl Workload {
 
     pub(crate) fn build(&self) -> Result<Problem, Error> {
         let inputs = self.row.fill(self.shape)?;
-        let exact = self.exact.map(|exact| exact());
-        Problem::new((self.row.operator)(self.shape)?, inputs, exact)
+        Problem::new((self.row.operator)(self.shape)?, inputs)
     }
 
     /// The operation that this workload's measurement on `device` fills.

@@ -2,75 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context, Result};
 use breakeven::execute::{
-    self, ExecutionResult, GpuExecutor, NoGpu, RayonCpu, StrategyManager, read_prices,
+    ExecutionResult, GpuExecutor, NoGpu, OnDevice, RayonCpu, StrategyManager, read_prices,
 };
 use breakeven::plan::GpuSpec;
 use breakeven::{Costs, DeviceError, DeviceErrorKind, Element, Operator, Tensor};
 use breakeven_profile::get_profiler;
 use breakeven_profile::profile::{
-    Device, Energy, Environment, Executions, Fallback, Operation, Profile, Run,
+    Device, Environment, Executions, Fallback, Operation, Profile, Run,
 };
 
 use super::{Stopped, Worker, measured};
 use crate::engine::protocol::{BatchCell, BatchGpus, Message};
-use crate::engine::suite::{BatchWorkload, CallMeter, Task, with_operator};
-
-/// A GPU of a batch.
-enum Gpu<G> {
-    Open(G),
-    /// There is none, or it does not open: every launch says why.
-    Unusable {
-        device: Option<GpuSpec>,
-        error: DeviceError,
-    },
-}
-
-impl<I, T, G: GpuExecutor<I, T>> GpuExecutor<I, T> for Gpu<G> {
-    type Flight = G::Flight;
-
-    fn start(&self, tasks: &[I]) -> Result<Self::Flight, DeviceError> {
-        match self {
-            Self::Open(gpu) => gpu.start(tasks),
-            Self::Unusable { error, .. } => Err(error.clone()),
-        }
-    }
-
-    fn device(&self) -> Option<&dyn execute::Device> {
-        match self {
-            Self::Open(gpu) => gpu.device(),
-            Self::Unusable { device, .. } => device.as_ref().map(|spec| spec as _),
-        }
-    }
-
-    fn batch_bytes(&self, tasks: &[I]) -> Option<u64> {
-        self.open()?.batch_bytes(tasks)
-    }
-
-    fn most_tasks(&self) -> Option<usize> {
-        self.open().and_then(GpuExecutor::<I, T>::most_tasks)
-    }
-
-    fn depth(&self) -> usize {
-        self.open().map_or(1, GpuExecutor::<I, T>::depth)
-    }
-
-    fn transfer_time(&self, flight: &Self::Flight) -> Option<Duration> {
-        self.open()?.transfer_time(flight)
-    }
-}
-
-impl<G> Gpu<G> {
-    fn open(&self) -> Option<&G> {
-        match self {
-            Self::Open(gpu) => Some(gpu),
-            Self::Unusable { .. } => None,
-        }
-    }
-}
+use crate::engine::suite::{BatchWorkload, Task, with_operator};
 
 /// An operator and the tasks of a cell's batch.
 struct Executing<'b, 'w, 'o, E> {
@@ -98,82 +44,79 @@ impl Worker<'_> {
     }
 
     /// The cost model that this user's processes share.
-    fn costs(&mut self) -> Result<Arc<Costs>> {
+    fn costs(&mut self) -> Arc<Costs> {
         if let Some(costs) = &self.costs {
-            return Ok(Arc::clone(costs));
+            return Arc::clone(costs);
         }
         let (costs, warning) = Costs::open_default();
         if let Some(warning) = warning {
-            self.outbox.send(&Message::Warning(warning.to_string()))?;
+            self.outbox.send(&Message::Warning(warning.to_string()));
         }
-        Ok(Arc::clone(self.costs.insert(Arc::new(costs))))
+        Arc::clone(self.costs.insert(Arc::new(costs)))
     }
 
-    /// Writes what was learned, and returns whether it is there for others.
-    fn keep(&mut self, costs: &Costs) -> Result<()> {
-        if let Err(error) = costs.save() {
-            let warning = format!("what was learned was not kept: {error}");
-            return self.outbox.send(&Message::Warning(warning));
+    /// Writes what was learned, and reports whether it is there for others.
+    fn keep(&mut self, costs: &Costs) {
+        match costs.save() {
+            Err(error) => {
+                let warning = format!("what was learned was not kept: {error}");
+                self.outbox.send(&Message::Warning(warning));
+            }
+            Ok(()) if costs.is_kept() => self.outbox.send(&Message::Learned),
+            Ok(()) => {}
         }
-        let kept = costs.is_kept();
-        self.outbox.send(&Message::Learned { kept })
     }
 }
 
 impl<E: Element> Executing<'_, '_, '_, E> {
     fn run(mut self) -> Result<(), Stopped> {
         let cpu = Arc::new(RayonCpu::current());
-        let gpus = match &self.cell.gpus {
+        let (mut open, mut unusable) = (Vec::new(), Vec::new());
+        match &self.cell.gpus {
+            // Without a GPU to choose, there is nothing to learn.
             BatchGpus::Unwanted => {
-                let manager = StrategyManager::<_, NoGpu>::cpu_only(cpu);
-                // Without a GPU to choose, the cost model learns from a sweep only.
-                if self.cell.item.is_none() {
-                    return self.execute(manager);
-                }
-                let costs = self.worker.costs()?;
-                return self.taught(manager, costs);
+                return self.execute(StrategyManager::<_, NoGpu>::cpu_only(cpu));
             }
-            BatchGpus::Absent(why) => vec![Gpu::Unusable {
-                device: None,
-                error: DeviceError::new(DeviceErrorKind::Unavailable { until: None }, why),
-            }],
+            BatchGpus::Absent(why) => {
+                let kind = DeviceErrorKind::Unavailable { until: None };
+                unusable.push(("gpu", DeviceError::new(kind, why)));
+            }
             BatchGpus::These(ids) => {
-                let (devices, operator) = (&mut self.worker.devices, self.operator);
-                let open = |id: &String| match devices.executor(id, operator) {
-                    Ok(executor) => Gpu::Open(executor),
-                    Err(error) => Gpu::Unusable {
-                        device: Some(GpuSpec::named(id)),
-                        error,
-                    },
-                };
-                ids.iter().map(open).collect()
+                for id in ids {
+                    match self.worker.devices.executor(id, self.operator) {
+                        Ok(gpu) => open.push(Arc::new(gpu)),
+                        Err(error) => unusable.push((id.as_str(), error)),
+                    }
+                }
             }
-        };
-        let is_any_open = gpus.iter().any(|gpu| gpu.open().is_some());
-        let mut gpus = gpus.into_iter().map(Arc::new);
-        let first = gpus.next().context("a batch of no GPUs")?;
-        let manager = gpus.fold(StrategyManager::new(cpu, first), StrategyManager::with_gpu);
-        if is_any_open {
-            let costs = self.worker.costs()?;
-            return self.taught(manager, costs);
         }
+        let mut open = open.into_iter();
+        if let Some(first) = open.next() {
+            for (id, error) in unusable {
+                let warning = format!("{id} is not used: {error}");
+                self.worker.outbox.send(&Message::Warning(warning));
+            }
+            let manager = open.fold(StrategyManager::new(cpu, first), StrategyManager::with_gpu);
+            let costs = self.worker.costs();
+            let outcome = self.execute(manager.with_costs(Arc::clone(&costs)));
+            self.worker.keep(&costs);
+            return outcome;
+        }
+        // Every launch says why.
+        let fails = |(id, error): (&str, DeviceError)| {
+            let launch = move |_: &[Task]| Err::<Vec<Tensor<'static, E>>, _>(error.clone());
+            Arc::new(OnDevice::new(GpuSpec::named(id), launch))
+        };
+        let mut unusable = unusable.into_iter().map(fails);
+        let Some(first) = unusable.next() else {
+            return Ok(());
+        };
+        let manager = unusable.fold(StrategyManager::new(cpu, first), StrategyManager::with_gpu);
         // What devices that are not there take is nothing to learn.
         let manager = manager
             .with_costs(Arc::new(Costs::new()))
-            .with_back_off(std::time::Duration::ZERO);
+            .with_back_off(Duration::ZERO);
         self.execute(manager)
-    }
-
-    /// Executes, and writes what the cost model learned of it.
-    fn taught<G: GpuExecutor<Task, Tensor<'static, E>>>(
-        &mut self,
-        manager: StrategyManager<RayonCpu, G>,
-        costs: Arc<Costs>,
-    ) -> Result<(), Stopped> {
-        let manager = manager.with_costs(Arc::clone(&costs));
-        let outcome = self.execute(manager);
-        self.worker.keep(&costs)?;
-        outcome
     }
 
     fn execute<G: GpuExecutor<Task, Tensor<'static, E>>>(
@@ -198,12 +141,11 @@ impl<E: Element> Executing<'_, '_, '_, E> {
         let profiler = get_profiler(true);
         profiler.reset();
         let mut failed = BTreeSet::new();
-        let begun = Instant::now();
         let execute = || {
             let batch = manager.operation(workload.name());
             batch.workload(workload.profile()).execute(tasks, on_cpu)
         };
-        let (mut executed, mut ran_on) = (Executed::default(), String::new());
+        let mut executed = Executed::default();
         for call in 0..iterations.warmup.saturating_add(iterations.measured) {
             if call == iterations.warmup {
                 profiler.reset();
@@ -212,73 +154,24 @@ impl<E: Element> Executing<'_, '_, '_, E> {
             let result = match execute() {
                 Ok(result) => result,
                 Err(error) => {
-                    self.worker.outbox.send(&measured(executed.profile()))?;
+                    self.worker.outbox.send(&measured(executed.profile()));
                     return Err(Stopped::failed(&error));
                 }
             };
             let fallbacks = executed.add(&result, self.cell).into_iter();
             failed.extend(fallbacks.filter_map(|fallback| fallback.device));
-            ran_on = result.ran_on();
             let outbox = &mut self.worker.outbox;
             if outbox.is_due(on_gpu) {
-                outbox.send(&measured(executed.profile()))?;
-            }
-            let is_over = |limit| begun.elapsed() > limit;
-            if executed.is_warm && iterations.at_most.is_some_and(is_over) {
-                break;
+                outbox.send(&measured(executed.profile()));
             }
         }
-        // The recorder counts the batches for their energy, too.
-        let mut profile = executed.profile();
-        self.worker.outbox.send(&measured(profile.clone()))?;
-        if let Some(meter) = &self.worker.energy {
-            let energy = energy_of(meter, &ran_on, || execute().map(|result| result.ran_on()));
-            let key = self.cell.operation(&ran_on).key();
-            let mut operations = profile.operations.iter_mut();
-            let operation = operations.find(|operation| operation.key() == key);
-            let run = operation.and_then(|operation| operation.runs.last_mut());
-            match energy.zip(run) {
-                Some((Ok(energy), run)) => {
-                    run.energy = Some(energy);
-                    self.worker.outbox.send(&measured(profile))?;
-                }
-                Some((Err(why), _)) => {
-                    let outbox = &mut self.worker.outbox;
-                    outbox.energy_unknown(&self.cell.kernel, &ran_on, Some(why))?;
-                }
-                None => {}
-            }
-        }
+        self.worker.outbox.send(&measured(executed.profile()));
         for id in &failed {
             // The next kernel gets a device that was opened anew.
             self.worker.devices.close(id);
         }
         Ok(())
     }
-}
-
-/// What counters report of further batches on the devices of the last one, or why they do not; none
-/// if there are no counters, or if a batch fails.
-fn energy_of<E>(
-    meter: &CallMeter,
-    devices: &str,
-    mut execute: impl FnMut() -> Result<String, E>,
-) -> Option<Result<Energy, String>> {
-    let mut elsewhere = false;
-    let ids: Vec<&str> = devices.split('+').collect();
-    let energy = meter.of(&ids, 1, &mut |_| {
-        execute().map(|ran_on| {
-            elsewhere |= ran_on != devices;
-            0.0
-        })
-    });
-    let energy = energy.ok()??;
-    Some(match elsewhere {
-        true => energy.and(Err(
-            "the batches that were counted did not all run on the same devices".to_owned(),
-        )),
-        false => energy,
-    })
 }
 
 /// The executions of a cell's batch.

@@ -9,7 +9,6 @@ use breakeven::hardware::sensors::{
     Reading,
 };
 
-use super::documents_tests::promtool;
 use super::*;
 use crate::engine::programs::ProgramsReading;
 use crate::monitor::page::tests::made_up::{core, gpu, program, programs, reading};
@@ -35,48 +34,29 @@ fn counted(domain: EnergyDomain, method: EnergyMethod, joules: f64) -> EnergyCou
     }
 }
 /// A machine of which everything is known.
-fn whole(format: Format) -> String {
+fn whole() -> String {
     let mut silent = gpu("0000:c1:00.0", "second");
     silent.state = GpuState::Silent { seconds: 12.0 };
     let mut reading = reading(vec![gpu("0000:01:00.0", "first"), silent]);
     reading.nvml_silent_s = Some(12.0);
     let energy = [counted(EnergyDomain::Cpu, EnergyMethod::Rapl, 1234.5)];
-    text(
-        &families("a processor", &reading, &energy, &programs(), own()),
-        format,
-    )
+    text(&families(
+        "a processor",
+        &reading,
+        &energy,
+        &programs(),
+        own(),
+    ))
 }
 
 /// The page without the version, which changes.
-fn page(format: Format) -> String {
-    whole(format).replace(env!("CARGO_PKG_VERSION"), "VERSION")
+fn page() -> String {
+    whole().replace(env!("CARGO_PKG_VERSION"), "VERSION")
 }
 
 #[test]
 fn everything_known_as_openmetrics() {
-    insta::assert_snapshot!(page(Format::OpenMetrics));
-}
-
-#[test]
-fn the_older_format_has_the_same_samples() {
-    let text = page(Format::Text);
-    let samples = |page: &str| -> Vec<String> {
-        let lines = page.lines().filter(|line| !line.starts_with('#'));
-        lines.map(str::to_owned).collect()
-    };
-    assert_eq!(samples(&text), samples(&page(Format::OpenMetrics)));
-    assert!(
-        text.contains("# TYPE hw_energy_joules_total counter\n"),
-        "{text}"
-    );
-    assert!(
-        text.contains("# TYPE breakeven_build_info gauge\n"),
-        "{text}"
-    );
-    assert!(
-        !text.contains("# UNIT") && !text.contains("# EOF"),
-        "{text}"
-    );
+    insta::assert_snapshot!(page());
 }
 
 #[test]
@@ -100,10 +80,7 @@ fn what_is_unknown_is_absent() {
         memory_bytes: None,
         ..own()
     };
-    let page = text(
-        &families("a", &nothing, &[unknown], &none(), own),
-        Format::Text,
-    );
+    let page = text(&families("a", &nothing, &[unknown], &none(), own));
     let names: BTreeSet<&str> = page
         .lines()
         .filter(|line| !line.starts_with('#'))
@@ -123,10 +100,7 @@ fn a_figure_that_is_no_number_is_absent() {
     let mut gpu = gpu("0000:01:00.0", "one");
     gpu.power_watts = Fact::Known(f64::NAN);
     gpu.clock_hz = Fact::Known(f64::INFINITY);
-    let page = text(
-        &families("a", &reading(vec![gpu]), &[], &none(), own()),
-        Format::Text,
-    );
+    let page = text(&families("a", &reading(vec![gpu]), &[], &none(), own()));
     assert!(!page.contains(" NaN") && !page.contains(" inf"), "{page}");
     assert!(!page.contains("hw_power_watts{hw_id=\"0000"), "{page}");
 }
@@ -138,10 +112,13 @@ fn power_summed_up_is_energy_where_the_driver_has_no_counter() {
         let mut gpu = gpu(&pci(), "one");
         gpu.energy_joules = driver;
         let counter = counted(EnergyDomain::Gpu { pci: pci() }, method, 7.5);
-        let page = text(
-            &families("a", &reading(vec![gpu]), &[counter], &none(), own()),
-            Format::Text,
-        );
+        let page = text(&families(
+            "a",
+            &reading(vec![gpu]),
+            &[counter],
+            &none(),
+            own(),
+        ));
         let line = page.lines().find(|line| line.starts_with("hw_energy"));
         line.and_then(|line| line.rsplit(' ').next())
             .map(str::to_owned)
@@ -172,14 +149,11 @@ fn labels_cannot_leave_their_quotes() {
         ..none()
     };
     let families = families(nasty, &reading(vec![one]), &[], &programs, own());
-    for format in [Format::Text, Format::OpenMetrics] {
-        let page = text(&families, format);
-        assert!(page.contains(r#"hw_name="a\"} 1\nevil{x=\"\\"#), "{page}");
-        assert!(!page.lines().any(|line| line.starts_with("evil")), "{page}");
-        let of_processes = |line: &&str| line.starts_with("breakeven_gpu_process");
-        assert_eq!(page.lines().filter(of_processes).count(), 1, "{page}");
-    }
-    promtool(&["check", "metrics"], &text(&families, Format::Text));
+    let page = text(&families);
+    assert!(page.contains(r#"hw_name="a\"} 1\nevil{x=\"\\"#), "{page}");
+    assert!(!page.lines().any(|line| line.starts_with("evil")), "{page}");
+    let of_processes = |line: &&str| line.starts_with("breakeven_gpu_process");
+    assert_eq!(page.lines().filter(of_processes).count(), 1, "{page}");
 }
 
 #[test]
@@ -188,10 +162,7 @@ fn a_crowd_of_programs_has_a_bounded_number_of_series() {
         programs: (1..=100).map(|pid| program(pid, "one")).collect(),
         ..none()
     };
-    let page = text(
-        &families("a", &reading(vec![]), &[], &crowd, own()),
-        Format::Text,
-    );
+    let page = text(&families("a", &reading(vec![]), &[], &crowd, own()));
     let of_fallback = "breakeven_program_fallback_tasks_total{";
     let series = page.lines().filter(|line| line.starts_with(of_fallback));
     assert_eq!(series.count(), 32 * 2);
@@ -203,10 +174,7 @@ fn gpus_without_an_address_are_distinguished() {
     for gpu in &mut gpus {
         gpu.load.pci = Fact::Unknown;
     }
-    let page = text(
-        &families("a", &reading(gpus), &[], &none(), own()),
-        Format::Text,
-    );
+    let page = text(&families("a", &reading(gpus), &[], &none(), own()));
     for id in ["gpu0", "gpu1"] {
         assert!(
             page.contains(&format!("hw_power_watts{{hw_id=\"{id}\"")),
@@ -216,72 +184,11 @@ fn gpus_without_an_address_are_distinguished() {
 }
 
 #[test]
-fn names_follow_opentelemetrys_rules() {
-    let metric = |name, kind, unit| Metric {
-        name,
-        kind,
-        unit,
-        help: "",
-    };
-    let cases = [
-        (
-            "hw.energy",
-            Kind::Counter,
-            Unit::Joules,
-            "hw_energy_joules_total",
-        ),
-        (
-            "hw.gpu.utilization",
-            Kind::Gauge,
-            Unit::One,
-            "hw_gpu_utilization_ratio",
-        ),
-        (
-            "hw.gpu.memory.limit",
-            Kind::Sum,
-            Unit::Bytes,
-            "hw_gpu_memory_limit_bytes",
-        ),
-        ("hw.status", Kind::Sum, Unit::One, "hw_status"),
-        ("hw.errors", Kind::Counter, Unit::One, "hw_errors_total"),
-        ("a-b.seconds", Kind::Gauge, Unit::Seconds, "a_b_seconds"),
-        ("a.build", Kind::Info, Unit::One, "a_build_info"),
-    ];
-    for (name, kind, unit, expected) in cases {
-        assert_eq!(metric(name, kind, unit).sample(), expected);
-    }
+fn every_metric_is_served() {
+    let page = whole();
     for metric in ALL {
         assert!(!metric.help.contains(['\n', '"', '\\']), "{metric:?}");
         let in_page = format!("# HELP {} ", metric.family());
-        assert!(
-            whole(Format::OpenMetrics).contains(&in_page),
-            "{metric:?} is never served"
-        );
+        assert!(page.contains(&in_page), "{metric:?} is never served");
     }
-}
-
-#[test]
-fn openmetrics_is_for_those_who_ask() {
-    let prometheus = "application/openmetrics-text;version=1.0.0,\
-        application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
-    let cases = [
-        (prometheus, Format::OpenMetrics),
-        ("application/openmetrics-text", Format::OpenMetrics),
-        (
-            "text/plain, application/openmetrics-text; q=0.5",
-            Format::Text,
-        ),
-        ("application/openmetrics-text;q=0", Format::Text),
-        ("application/openmetrics-text;q=nonsense", Format::Text),
-        ("text/html,*/*", Format::Text),
-        ("", Format::Text),
-    ];
-    for (accept, format) in cases {
-        assert_eq!(Format::accepted(accept), format, "{accept}");
-    }
-}
-
-#[test]
-fn promtool_finds_nothing() {
-    promtool(&["check", "metrics"], &whole(Format::Text));
 }

@@ -10,24 +10,22 @@ use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use thiserror::Error;
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
 use super::Published;
-use crate::monitor::metrics::Format;
+use crate::monitor::metrics::CONTENT_TYPE as OPENMETRICS;
 
-/// Most open connections; further ones wait in the system's queue.
-const MOST_CONNECTIONS: usize = 1100;
-
-/// Files that the process has open in addition to its connections.
-const OTHER_FILES: usize = 64;
+/// Most open connections; further ones wait in the system's queue. A process may usually have 1024
+/// files open.
+const MOST_CONNECTIONS: u32 = 900;
 
 /// Longest time for a request's head to arrive, and for an idle connection.
 const HEAD_WITHIN: Duration = Duration::from_secs(5);
@@ -65,58 +63,26 @@ pub(super) enum ListenError {
 }
 
 /// Begins to listen. The address is the given one, with the assigned port if that is 0.
-pub(super) fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ListenError> {
-    let listener = || {
-        let socket = match address {
-            SocketAddr::V4(_) => TcpSocket::new_v4()?,
-            SocketAddr::V6(_) => TcpSocket::new_v6()?,
-        };
-        // Connections of a server that has just ended must not block the address. On Windows the
-        // option would let two programs listen at once.
-        #[cfg(unix)]
-        socket.set_reuseaddr(true)?;
-        socket.bind(address)?;
-        let listener = socket.listen(1024)?;
-        let address = listener.local_addr()?;
-        Ok((listener, address))
-    };
-    listener().map_err(|source: io::Error| match source.kind() {
-        io::ErrorKind::AddrInUse => ListenError::InUse { address },
-        io::ErrorKind::AddrNotAvailable => ListenError::NotHere { address },
-        _ => ListenError::Other { address, source },
-    })
-}
-
-/// Most connections at a time: [`MOST_CONNECTIONS`], or what the process's file limit allows.
-pub(super) fn most_connections() -> usize {
-    #[cfg(unix)]
-    {
-        use rustix::process::{Resource, getrlimit, setrlimit};
-        let wanted = (MOST_CONNECTIONS + OTHER_FILES) as u64;
-        let mut limit = getrlimit(Resource::Nofile);
-        if limit.current.is_some_and(|current| current < wanted) {
-            let raised = limit.maximum.map_or(wanted, |most| most.min(wanted));
-            limit.current = Some(raised.max(limit.current.unwrap_or(0)));
-            // If the limit cannot be raised, the bound below applies.
-            let _ = setrlimit(Resource::Nofile, limit);
-        }
-        let files = getrlimit(Resource::Nofile).current;
-        let files = files.and_then(|files| usize::try_from(files).ok());
-        let room = files.map_or(MOST_CONNECTIONS, |files| files.saturating_sub(OTHER_FILES));
-        room.clamp(1, MOST_CONNECTIONS)
+pub(super) async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ListenError> {
+    let listening = TcpListener::bind(address).await;
+    let listening = listening.and_then(|listener| Ok((listener.local_addr()?, listener)));
+    match listening {
+        Ok((address, listener)) => Ok((listener, address)),
+        Err(source) => Err(match source.kind() {
+            io::ErrorKind::AddrInUse => ListenError::InUse { address },
+            io::ErrorKind::AddrNotAvailable => ListenError::NotHere { address },
+            _ => ListenError::Other { address, source },
+        }),
     }
-    #[cfg(not(unix))]
-    MOST_CONNECTIONS
 }
 
 /// Answers until it is stopped, and then finishes the answers that have begun.
 pub(super) async fn serve(
     listener: TcpListener,
     published: Published,
-    most: usize,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let places = Arc::new(Semaphore::new(most));
+    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS as usize));
     loop {
         let place = Arc::clone(&places).acquire_owned();
         let accepted = async {
@@ -140,9 +106,8 @@ pub(super) async fn serve(
         }
     }
     drop(listener);
-    let most = u32::try_from(most).unwrap_or(u32::MAX);
     // Clients that have not read their answer by then do not get it.
-    let _ = timeout(LAST_ANSWER, places.acquire_many(most)).await;
+    let _ = timeout(LAST_ANSWER, places.acquire_many(MOST_CONNECTIONS)).await;
 }
 
 async fn connection(stream: TcpStream, published: Published, mut stopped: watch::Receiver<bool>) {
@@ -175,13 +140,9 @@ fn answer(request: &Request<Incoming>, published: &Published) -> Response<Full<B
         refusal.headers_mut().insert(ALLOW, allowed);
         return refusal;
     }
-    let accept = request.headers().get_all(ACCEPT).iter();
-    let accept: Vec<&str> = accept.filter_map(|value| value.to_str().ok()).collect();
-    let format = Format::accepted(&accept.join(","));
-    let mut page = Response::new(Full::new(published.newest(format)));
+    let mut page = Response::new(Full::new(published.page().clone()));
     let headers = page.headers_mut();
-    let content_type = HeaderValue::from_static(format.content_type());
-    headers.insert(CONTENT_TYPE, content_type);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(OPENMETRICS));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     page
 }

@@ -6,7 +6,7 @@
 use breakeven_judge::Outcome;
 use std::io::Write;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 use std::{fs, thread};
 
@@ -18,7 +18,7 @@ use tokio::sync::watch;
 
 use crate::engine::programs::Programs;
 use crate::engine::supervisor::on_interrupt;
-use crate::monitor::metrics::{Format, Own, families, text};
+use crate::monitor::metrics::{Own, families, text};
 
 mod http;
 
@@ -41,11 +41,7 @@ pub(super) fn run(
         .enable_time()
         .build()
         .context("cannot start the server")?;
-    let most = http::most_connections();
-    let (listener, address) = {
-        let _inside = runtime.enter();
-        http::listen(address)?
-    };
+    let (listener, address) = runtime.block_on(http::listen(address))?;
     if !address.ip().is_loopback() {
         writeln!(
             err,
@@ -66,21 +62,17 @@ pub(super) fn run(
         "serving http://{address}/metrics, read every {every}; Ctrl-C ends it"
     )?;
     out.flush()?;
-    runtime.block_on(http::serve(listener, page, most, stopped));
+    runtime.block_on(http::serve(listener, page, stopped));
     Ok(Outcome::Passed)
 }
 
-/// The newest page, in OpenMetrics and as text.
+/// The newest page.
 #[derive(Debug, Clone, Default)]
-struct Published(Arc<Mutex<[Bytes; 2]>>);
+struct Published(Arc<Mutex<Bytes>>);
 
 impl Published {
-    fn newest(&self, format: Format) -> Bytes {
-        let [openmetrics, text] = &*self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match format {
-            Format::OpenMetrics => openmetrics.clone(),
-            Format::Text => text.clone(),
-        }
+    fn page(&self) -> MutexGuard<'_, Bytes> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -118,12 +110,7 @@ impl Reader {
         };
         let (energy, programs) = (self.energy.read(), self.programs.read());
         let families = families(&self.processor, &reading, &energy, &programs, own);
-        let page = [Format::OpenMetrics, Format::Text].map(|format| text(&families, format).into());
-        *self
-            .published
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = page;
+        *self.published.page() = text(&families).into();
     }
 
     /// Publishes after `first` and then at every interval, until the process ends.

@@ -94,7 +94,7 @@ impl Terminal {
             &format!("\"$BREAKEVEN\" monitor --interval 100ms {args}"),
             "Enter",
         ]);
-        self.shows("q end · p pause");
+        self.shows("Ctrl-C ends");
     }
 
     /// As `watch`; gives the process's number.
@@ -106,7 +106,7 @@ impl Terminal {
         );
         self.keys(&["clear", "Enter"]);
         self.keys(&[&run, "Enter"]);
-        self.shows("q end · p pause");
+        self.shows("Ctrl-C ends");
         fs::read_to_string(file).unwrap().trim().parse().unwrap()
     }
 
@@ -125,7 +125,7 @@ impl Terminal {
             let begins = |(line, start): (&&str, &str)| line.starts_with(start);
             let last = lines
                 .last()
-                .is_some_and(|line| line.starts_with("q end · p pause"));
+                .is_some_and(|line| line.starts_with("Ctrl-C ends"));
             lines.len() == height && last && lines.iter().zip(first).all(begins)
         });
     }
@@ -137,7 +137,7 @@ impl Terminal {
         wait_until("the prompt", || self.shown().trim_end().ends_with("shell>"));
         self.keys(&["echo \"code:$?\"", "Enter"]);
         let shown = self.shows(&format!("\ncode:{code}\n"));
-        assert!(!shown.contains("q end"), "{shown}");
+        assert!(!shown.contains("Ctrl-C ends"), "{shown}");
         assert!(shown.contains("shell>"), "{shown}");
         assert_eq!(
             self.tmux(&["display-message", "-p", "#{alternate_on}"]),
@@ -182,7 +182,7 @@ fn with_card(folder: &Path) -> Option<()> {
 }
 
 #[test]
-fn it_shows_cpu_gpu_and_programs_is_resized_and_ends_with_q() {
+fn it_shows_cpu_gpu_and_programs_and_is_resized() {
     let Some(terminal) = Terminal::start(80, 24) else {
         return;
     };
@@ -202,20 +202,12 @@ fn it_shows_cpu_gpu_and_programs_is_resized_and_ends_with_q() {
     terminal.shows(" /s, ");
     terminal.resize(80, 14);
     terminal.is_whole(14);
-    terminal.shows("more below");
-    terminal.keys(&["Down", "Down"]);
-    wait_until("the first lines go", || !terminal.shown().contains("cpu: "));
-    terminal.keys(&["Home"]);
-    terminal.shows("cpu: ");
-    terminal.keys(&["p"]);
-    terminal.shows("every 100 ms, paused");
-    terminal.keys(&["p"]);
-    wait_until("it goes on", || !terminal.shown().contains("paused"));
+    terminal.shows("more in --once");
     terminal.resize(30, 5);
     terminal.shows("needs 40 × 8");
     terminal.resize(80, 24);
-    terminal.shows("q end · p pause");
-    terminal.keys(&["q"]);
+    terminal.shows("Ctrl-C ends");
+    terminal.keys(&["C-c"]);
     terminal.is_restored(0);
 }
 
@@ -232,7 +224,6 @@ fn it_ends_with_control_c_and_when_it_is_asked_to() {
     terminal.is_restored(0);
 }
 
-/// crossterm would read a terminal that is gone for ever, with a core to itself.
 #[test]
 fn it_ends_with_its_terminal() {
     let Some(terminal) = Terminal::start(80, 24) else {

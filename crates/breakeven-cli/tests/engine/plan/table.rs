@@ -86,7 +86,7 @@ fn by_costs_with_a_declined_split() {
     gpu-only       20.0 ms  heuristic
     hybrid:98/2    19.6 ms  heuristic
 
-    note  H100: `launch` and `transfer` are not known and count as zero
+    note  H100: not known, counted as zero: `launch` and `transfer`
     ");
 }
 

@@ -21,11 +21,10 @@ fn commands_that_cannot_be_run_are_refused() {
         said("echo", &["-a", "/"]),
         said("echo", &[":::", "a"]),
         said("echo {1} x{2/.}", &["a"]),
-        said("sh -c 'echo {2}'", &["a"]),
     ].concat(), @r#"
     error: --cpu "": it is empty: give a program and its arguments
     error: --cpu "echo 'a": a quote is not closed
-    error: --gpu "echo `ls {}`": a placeholder is within `…`; write $(…) in its place
+    error: --gpu "echo `ls {}`": a placeholder cannot be within `…` or $((…)), nor in or behind a here-document (<<); write $(…), or assign it to a variable before, as in n={#}
     error: invalid value '0s' for '--timeout <T>': give a time above 0
 
     For more information, try '--help'.
@@ -48,8 +47,7 @@ fn commands_that_cannot_be_run_are_refused() {
     error: cannot read the inputs of /proc/nonexistent/list: No such file or directory (os error 2)
     error: cannot read the inputs of /: is a directory
     error: ":::" is GNU parallel's: give the inputs alone, as in `breakeven run --cpu 'CMD {}' a b c`; there is one list of inputs, so combine several lists before
-    error: --cpu "echo {1} x{2/.}": {1} is GNU parallel's: here are {}, {.}, {/}, {//}, {/.}, {#} and {%}, of one list of inputs; take an input apart in the command, and put several values into one input; `\{1}` is no placeholder
-    error: --cpu "sh -c 'echo {2}'": {2} is GNU parallel's: here are {}, {.}, {/}, {//}, {/.}, {#} and {%}, of one list of inputs; take an input apart in the command, and put several values into one input; `\{2}` is no placeholder
+    error: --cpu "echo {1} x{2/.}": GNU parallel's {1}, {+}, {..} and {= =} are not known: here are {}, {.}, {/}, {//}, {/.}, {#} and {%}, of one list of inputs; quote other braces, or write `\{`
     "#);
     // A regular expression's, and what is no placeholder.
     for literal in ["grep -qE '^a{3}$' - {}", "test {} = \\{1}"] {
