@@ -122,19 +122,18 @@ fn a_number_removes_one_entry_and_says_which() {
     let run = |line: &str| within(&directory, line).quietly(0).stdout;
     let refused = |line: &str| within(&directory, line).refusal();
     assert_snapshot!(run("history remove 1"), @"removed entry 1: aaaa, 2026-03-01 12:00, 1 operation(s)");
-    assert_snapshot!(run("history remove --at 1f"), @"removed entry 2: 1f00, 2026-03-02 12:00, 1 operation(s)");
+    assert_snapshot!(run("history annotate --at 1f fine"), @"annotated entry 2: 1f00, 2026-03-02 12:00, 1 operation(s)");
     // Two commits begin with 12.
-    let several = refused("history remove --at 12");
-    assert_snapshot!(several, @r#"error: "12" names 2 entries, which `breakeven history list` shows; give the number of one, or --all"#);
-    assert_eq!(refused("history annotate --at 12 fine --accept"), several);
-    assert_eq!(run("history list").lines().count(), 3);
+    let several = refused("history annotate --at 12 fine --accept");
+    assert_snapshot!(several, @r#"error: "12" names 2 entries, which `breakeven history list` shows; give the number of one"#);
+    assert_eq!(run("history list").lines().count(), 4);
     assert_snapshot!(run("history annotate 3 fine --accept"), @"accepted entry 3: 12ab, 2026-03-03 12:00, 1 operation(s)");
-    assert_snapshot!(run("history remove --at 12 --all"), @r"
+    assert_snapshot!(run("history remove 3 4"), @r"
     removed entry 3: 12ab, 2026-03-03 12:00, 1 operation(s)
     removed entry 4: 12cd, 2026-03-04 12:00, 1 operation(s)
     ");
     assert_snapshot!(refused("history remove 12cd"), @r"
-    error: invalid value '12cd' for '[ENTRY]': give the number of an entry, as `breakeven history list` has it (a commit: --at)
+    error: invalid value '12cd' for '<ENTRY>...': give the number of an entry, as `breakeven history list` has it
 
     For more information, try '--help'.
     ");
@@ -142,7 +141,7 @@ fn a_number_removes_one_entry_and_says_which() {
     for line in [
         "history remove",
         "history annotate fine",
-        "history remove 1 --all",
+        "history remove --at 1f",
     ] {
         refused(line);
     }

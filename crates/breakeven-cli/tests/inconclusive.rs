@@ -42,9 +42,6 @@ fn what_many_operations_lack_is_said_once() {
       side of a on cpu; b on cpu; c on cpu and 5 more; make at least 4, or give
       earlier profiles as the history
 
-    Not passed
-    8 operations: inconclusive; about 4 runs per side would be needed
-
     8 inconclusive; gate inconclusive
     ");
 }

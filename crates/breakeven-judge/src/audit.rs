@@ -14,7 +14,6 @@ use std::str::FromStr;
 
 use breakeven_profile::profile::{OperationKey, Profile};
 use breakeven_profile::stats::{Summary, median, quantile_of_sorted};
-use breakeven_profile::unit;
 use breakeven_stats::smallest_seen;
 use serde::Serialize;
 
@@ -320,13 +319,13 @@ impl Audit {
         ]);
         let at = percent(self.rule.threshold.as_fraction());
         page.say(match (self.suggested, self.runs_needed) {
-            (Some((threshold, runs)), _) => format!(
-                "For CI, with {}: breakeven compare --baseline old-* --current new-* --metric {} \
-                 --threshold {}% --gate",
-                per_side(runs),
-                self.rule.name,
-                unit::count((1000.0 * threshold).round() / 10.0)
-            ),
+            (Some((threshold, runs)), _) => {
+                format!(
+                    "With {}, compare decides at {}.",
+                    per_side(runs),
+                    percent(threshold)
+                )
+            }
             (None, Some(runs)) => format!("To decide at {at}, compare needs {}.", per_side(runs)),
             (None, None) => format!("The past does not say how many runs decide at {at}."),
         });

@@ -141,7 +141,8 @@ fn in_words(reasons: &[Reason], hint: fn(Hint) -> Option<&'static str>) -> Vec<S
 /// same number of runs are one reason.
 fn beside_the_table(reasons: &[Reason]) -> Vec<Reason> {
     let is_regression = |reason: &Reason| matches!(reason, Reason::Regression { .. });
-    if reasons.iter().all(is_regression) {
+    let is_inconclusive = |reason: &Reason| matches!(reason, Reason::Inconclusive { .. });
+    if reasons.iter().all(is_regression) || reasons.iter().all(is_inconclusive) {
         return Vec::new();
     }
     let mut inconclusive = HashMap::new();

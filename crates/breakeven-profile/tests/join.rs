@@ -253,7 +253,7 @@ fn another_machine_or_build_is_refused() {
         "profile 2 differs from the first in its revision: 2, not 1; \
          join only profiles of one machine and one build"
     );
-    // What the first does not know, the second may tell, and the third not gainsay.
+    // What the first does not know, the second may know, and the third not contradict.
     let unknown = on(Environment::default());
     let error = Profile::join([unknown, machine("A", "1"), machine("B", "1")]).unwrap_err();
     assert!(matches!(

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use breakeven::{Costs, DeviceErrorKind};
 use breakeven::execute::{
     CancelToken, ExecuteError, FallbackPolicy, OnDevice, RayonCpu, Stop, StrategyManager,
 };
 use breakeven::plan::{ExecutionStrategy, GpuSpec};
 use breakeven::testing::{Fault, FaultScript};
+use breakeven::{Costs, DeviceErrorKind};
 use rayon::prelude::*;
 
 use crate::execute_broken::{MS, cpu, gpu, half_a_millisecond, manager, strategy};
@@ -194,8 +194,13 @@ fn tasks_that_a_policy_did_not_let_fall_back_are_not_counted() {
     let manager = manager(gpu("stopped: denied", Duration::ZERO).with_faults(script))
         .with_strategy(ExecutionStrategy::GpuOnly)
         .with_fallback(FallbackPolicy::Deny);
-    let error = manager.operation("denied").map([1_u64; 32], |task| task * 2);
-    assert!(matches!(error, Err(ExecuteError::Device { fallen: 32, .. })), "{error:?}");
+    let error = manager
+        .operation("denied")
+        .map([1_u64; 32], |task| task * 2);
+    assert!(
+        matches!(error, Err(ExecuteError::Device { fallen: 32, .. })),
+        "{error:?}"
+    );
     assert_eq!(manager.stats().fallback_tasks, 0);
 }
 

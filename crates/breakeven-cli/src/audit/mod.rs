@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use breakeven_judge::audit::{Rule, audit};
+use breakeven_profile::unit;
 use clap::Args;
 
 use crate::input::{Input, InputArgs, distinct};
@@ -43,6 +44,18 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     }
     input.finish()?;
     let audit = audit(&entries, &args.rule)?;
-    page_or_document(args.format, || audit.page(), || &audit, out)?;
+    let page = || {
+        let mut page = audit.page();
+        if let Some((threshold, _)) = audit.suggested {
+            let percent = unit::count((1000.0 * threshold).round() / 10.0);
+            page.say(format!(
+                "For CI: breakeven compare --baseline old-* --current new-* --metric {} \
+                 --threshold {percent}% --gate",
+                audit.rule.name
+            ));
+        }
+        page
+    };
+    page_or_document(args.format, page, || &audit, out)?;
     Ok(Outcome::Passed)
 }

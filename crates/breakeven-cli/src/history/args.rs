@@ -143,16 +143,12 @@ pub(crate) struct ChangesArgs {
 #[derive(Debug, Args)]
 pub(crate) struct EntryArgs {
     /// The entry's number
-    #[arg(required_unless_present_any = ["at", "all"], conflicts_with = "at", value_parser = number)]
+    #[arg(required_unless_present = "at", conflicts_with = "at", value_parser = number)]
     pub(crate) entry: Option<i64>,
 
     /// The commit of the entry instead; a prefix is enough
     #[arg(long, value_name = "COMMIT")]
     pub(crate) at: Option<String>,
-
-    /// Every entry of that commit, if there are several
-    #[arg(long, requires = "at")]
-    pub(crate) all: bool,
 }
 
 #[derive(Debug, Args)]
@@ -171,8 +167,9 @@ pub(crate) struct AnnotateArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RemoveArgs {
-    #[command(flatten)]
-    pub(crate) entry: EntryArgs,
+    /// The entries' numbers
+    #[arg(required = true, value_name = "ENTRY", value_parser = number)]
+    pub(crate) entries: Vec<i64>,
 }
 
 #[derive(Debug, Args)]
@@ -191,7 +188,7 @@ pub(crate) struct ExportSeriesArgs {
 
 /// The number of an entry.
 fn number(text: &str) -> Result<i64, String> {
-    let hint = "give the number of an entry, as `breakeven history list` has it (a commit: --at)";
+    let hint = "give the number of an entry, as `breakeven history list` has it";
     text.parse().map_err(|_| hint.to_owned())
 }
 

@@ -12,8 +12,8 @@ use breakeven_profile::file;
 use breakeven_profile::profile::Profile;
 
 use crate::history::args::{
-    AddArgs, AnnotateArgs, BranchArgs, ChangesArgs, EntryArgs, ExportSeriesArgs, HistoryArgs,
-    HistoryCommand, ListArgs, SensitivityArgs, ShowSeriesArgs,
+    AddArgs, AnnotateArgs, BranchArgs, ChangesArgs, ExportSeriesArgs, HistoryArgs, HistoryCommand,
+    ListArgs, SensitivityArgs, ShowSeriesArgs,
 };
 use crate::history::data::{Between, Found, values_csv};
 use crate::input::{Input, distinct};
@@ -34,38 +34,36 @@ pub(crate) fn run(args: &HistoryArgs, out: &mut dyn Write, err: &mut dyn Write) 
         HistoryCommand::Annotate(args) => annotate(path, args, out),
         HistoryCommand::Remove(args) => {
             let mut history = History::open(path)?;
-            let entries = named(&history, &args.entry)?;
+            let entries = args.entries.iter();
+            let entries = entries.map(|entry| named(&history, Some(*entry), None));
+            let entries = entries.collect::<Result<Vec<_>>>()?;
             history.remove(&entries)?;
-            each(out, "removed", &entries)
+            for entry in &entries {
+                writeln!(out, "removed {}", clean(&page::named(entry)))?;
+            }
+            Ok(Outcome::Passed)
         }
         HistoryCommand::Export(args) => export(path, args, out),
     }
 }
 
-/// Prints what was done to each entry.
-fn each(out: &mut dyn Write, done_to: &str, entries: &[Entry]) -> Result<Outcome> {
-    for entry in entries {
-        writeln!(out, "{done_to} {}", clean(&page::named(entry)))?;
-    }
-    Ok(Outcome::Passed)
-}
-
-/// The selected entries: one, unless all of a commit are requested.
-fn named(history: &History, args: &EntryArgs) -> Result<Vec<Entry>> {
+/// The entry with this number, or the only one of this commit.
+fn named(history: &History, number: Option<i64>, commit: Option<&str>) -> Result<Entry> {
     let mut entries = history.entries(&Branches::All)?;
-    let commit = args.at.as_deref().filter(|commit| !commit.is_empty());
+    let commit = commit.filter(|commit| !commit.is_empty());
     entries.retain(|entry| match (commit, &entry.commit) {
         (Some(begin), Some(commit)) => commit.starts_with(begin),
         (Some(_), None) => false,
-        (None, _) => args.entry == Some(entry.id),
+        (None, _) => number == Some(entry.id),
     });
     let list = "`breakeven history list`";
-    match (entries.len(), commit) {
-        (0, _) => bail!("there is no such entry in the history; {list} names all"),
-        (count @ 2.., Some(commit)) if !args.all => bail!(
-            "{commit:?} names {count} entries, which {list} shows; give the number of one, or --all"
+    match entries.len() {
+        0 => bail!("there is no such entry in the history; {list} names all"),
+        1 => Ok(entries.remove(0)),
+        count => bail!(
+            "{:?} names {count} entries, which {list} shows; give the number of one",
+            commit.unwrap_or_default()
         ),
-        _ => Ok(entries),
     }
 }
 
@@ -265,13 +263,14 @@ fn behind(history: &History, loaded: &Loaded, change: &Change) -> Result<Between
 
 fn annotate(path: &Path, args: &AnnotateArgs, out: &mut dyn Write) -> Result<Outcome> {
     let mut history = History::open(path)?;
-    let entries = named(&history, &args.entry)?;
+    let entry = named(&history, args.entry.entry, args.entry.at.as_deref())?;
     if args.text.trim().is_empty() {
         bail!("the note is empty; give a text");
     }
-    history.annotate(&entries, &args.text, args.accept)?;
+    history.annotate(std::slice::from_ref(&entry), &args.text, args.accept)?;
     let verb = if args.accept { "accepted" } else { "annotated" };
-    each(out, verb, &entries)
+    writeln!(out, "{verb} {}", clean(&page::named(&entry)))?;
+    Ok(Outcome::Passed)
 }
 
 fn export(path: &Path, args: &ExportSeriesArgs, out: &mut dyn Write) -> Result<Outcome> {

@@ -1,6 +1,7 @@
 //! Figures for narrow columns.
 
 use breakeven_profile::unit;
+pub use breakeven_profile::unit::plural;
 
 use super::Text;
 
@@ -128,14 +129,6 @@ pub fn times(ratio: f64) -> String {
         r if r < 99.5 => format!("{r:.1}"),
         r if r < 99_999.5 => unit::count(r.round()),
         r => format!("{r:.1e}"),
-    }
-}
-
-/// `1 task`, `2 tasks`.
-pub fn plural(count: u64, one: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        count => format!("{} {one}s", unit::count(count as f64)),
     }
 }
 

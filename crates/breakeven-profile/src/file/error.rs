@@ -92,7 +92,8 @@ impl FileError {
             Category::Data => Self::new(FileErrorKind::Value, in_words(&text)),
         };
         let reason = reason.at_position(error.line(), error.column());
-        match place.trim_start_matches('.') {
+        // A field whose name could not be read is `?`.
+        match place.trim_end_matches('?').trim_matches('.') {
             "" => reason,
             place => reason.at_place(place),
         }

@@ -1,19 +1,16 @@
 //! Reads a profile from a path or any reader.
 
-use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserializer, Error, MapAccess, Unexpected, Visitor};
 use serde_path_to_error::Track;
 
 use super::error::{FileError, FileErrorKind, clipped};
-use super::validate::{is_time, validate};
+use super::validate::validate;
 use super::{FORMAT, VERSION};
-use crate::profile::{Profile, Run};
+use crate::profile::Profile;
 
 /// Bytes that must show whether the file is a profile, before the rest is read.
 const HEAD: u64 = 64 * 1024;
@@ -118,77 +115,9 @@ fn parsed<'t, T: Deserialize<'t>>(text: &'t [u8]) -> Result<T, FileError> {
     let mut place = Track::new();
     let tracked = serde_path_to_error::Deserializer::new(&mut json, &mut place);
     let read = T::deserialize(tracked);
-    let value = read.map_err(|error| {
-        // A field whose name could not be read is `?`.
-        FileError::json(&error, place.path().to_string().trim_end_matches(".?"))
-    })?;
+    let value = read.map_err(|error| FileError::json(&error, &place.path().to_string()))?;
     json.end().map_err(|error| FileError::json(&error, ""))?;
     Ok(value)
-}
-
-/// Reads a time that is a whole number here, rounded.
-#[expect(clippy::cast_sign_loss, reason = "a time is not negative")]
-pub(crate) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    let ns = f64::deserialize(deserializer)?;
-    match is_time(ns) {
-        true => Ok(ns.round() as u64),
-        false => Err(Error::invalid_value(
-            Unexpected::Float(ns),
-            &"a time in ns, from 0 to 2^63",
-        )),
-    }
-}
-
-/// Reads `runs`, or as `samples_ns` the times of the only run.
-pub(crate) fn runs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Run>, D::Error> {
-    let mut only = Run::default();
-    let mut runs = Vec::new();
-    for entry in Vec::<Entry>::deserialize(deserializer)? {
-        match entry {
-            Entry::Run(run) => runs.push(*run),
-            Entry::Time(ns) => only.samples_ns.push(ns),
-        }
-    }
-    if !only.samples_ns.is_empty() {
-        runs.push(only);
-    }
-    Ok(runs)
-}
-
-enum Entry {
-    Run(Box<Run>),
-    Time(f64),
-}
-
-impl<'de> Deserialize<'de> for Entry {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = Entry;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a time or a run")
-            }
-
-            fn visit_i64<E: Error>(self, ns: i64) -> Result<Entry, E> {
-                Ok(Entry::Time(ns as f64))
-            }
-
-            fn visit_u64<E: Error>(self, ns: u64) -> Result<Entry, E> {
-                Ok(Entry::Time(ns as f64))
-            }
-
-            fn visit_f64<E: Error>(self, ns: f64) -> Result<Entry, E> {
-                Ok(Entry::Time(ns))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Entry, A::Error> {
-                let run = Run::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(Entry::Run(Box::new(run)))
-            }
-        }
-        deserializer.deserialize_any(Either)
-    }
 }
 
 /// The fields that identify a profile.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use super::error::{FileError, FileErrorKind, clipped};
+use crate::profile::time::{MAX_NS, is_time};
 use crate::profile::{
     Activity, Energy, Environment, Evidence, Executions, LoadSample, Operation, Profile, Run,
 };
@@ -13,14 +14,6 @@ use crate::stats::StatsError;
 /// Longest name, bytes: short enough for a row's head, a frame or a key in any later tool. Names of
 /// types that compilers generate have some thousands.
 const MAX_NAME: usize = 65_536;
-
-/// Longest time in a file, ns: 292 years.
-pub(super) const MAX_NS: f64 = (1_u64 << 63) as f64;
-
-/// True for a time that a file may hold.
-pub(super) fn is_time(ns: f64) -> bool {
-    (0.0..=MAX_NS).contains(&ns)
-}
 
 /// A place in the document, or a message, built only for an error.
 type Text<'a> = fmt::Arguments<'a>;

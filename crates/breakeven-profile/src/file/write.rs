@@ -9,9 +9,10 @@ use serde_json::ser::{CompactFormatter, Formatter};
 use tempfile::NamedTempFile;
 
 use super::error::{FileError, FileErrorKind};
-use super::validate::{MAX_NS, validate};
+use super::validate::validate;
 use super::{FORMAT, VERSION};
 use crate::profile::Profile;
+use crate::profile::time::MAX_NS;
 
 /// Writes the profile to the file at `path`.
 ///

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::file::read;
+use super::time;
 
 /// A device's time over a trace. Times are lengths of unions of intervals: two simultaneous kernels
 /// count once. Over several runs they are sums.
@@ -11,25 +11,25 @@ pub struct Activity {
     /// The device's id.
     pub device: String,
     /// From the beginning of the device's first activity to the end of its last, ns.
-    #[serde(deserialize_with = "read::whole")]
+    #[serde(deserialize_with = "time::whole")]
     pub span_ns: u64,
     /// Time with at least one activity, ns. The rest of the span is idle.
-    #[serde(deserialize_with = "read::whole")]
+    #[serde(deserialize_with = "time::whole")]
     pub busy_ns: u64,
     /// Time with at least one kernel that computes, ns.
-    #[serde(default, deserialize_with = "read::whole")]
+    #[serde(default, deserialize_with = "time::whole")]
     pub compute_ns: u64,
     /// Time with at least one kernel of a communication library (NCCL, RCCL), ns.
-    #[serde(default, deserialize_with = "read::whole")]
+    #[serde(default, deserialize_with = "time::whole")]
     pub communication_ns: u64,
     /// The time within `communication_ns` during which a kernel computed, ns.
-    #[serde(default, deserialize_with = "read::whole")]
+    #[serde(default, deserialize_with = "time::whole")]
     pub communication_overlap_ns: u64,
     /// Time with at least one copy or fill of memory, ns.
-    #[serde(default, deserialize_with = "read::whole")]
+    #[serde(default, deserialize_with = "time::whole")]
     pub copy_ns: u64,
     /// The time within `copy_ns` during which a kernel computed, ns.
-    #[serde(default, deserialize_with = "read::whole")]
+    #[serde(default, deserialize_with = "time::whole")]
     pub copy_overlap_ns: u64,
     /// Kernels that ran.
     #[serde(default)]
@@ -53,7 +53,7 @@ pub struct Launches {
     /// Calls; a graph launches several kernels with one.
     pub calls: u64,
     /// Time of all calls, ns.
-    #[serde(deserialize_with = "read::whole")]
+    #[serde(deserialize_with = "time::whole")]
     pub call_total_ns: u64,
     /// Median time of a call, ns.
     pub call_median_ns: f64,
@@ -61,7 +61,7 @@ pub struct Launches {
     /// began before.
     pub delay_median_ns: f64,
     /// The longest such time, ns.
-    #[serde(deserialize_with = "read::whole")]
+    #[serde(deserialize_with = "time::whole")]
     pub delay_max_ns: u64,
     /// Kernels that took less time than their call.
     pub shorter: u64,
@@ -75,7 +75,7 @@ pub struct Copies {
     /// Number of copies or fills.
     pub count: u64,
     /// Time of all, ns.
-    #[serde(deserialize_with = "read::whole")]
+    #[serde(deserialize_with = "time::whole")]
     pub total_ns: u64,
     /// Bytes of all, if the trace has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,7 +96,7 @@ pub struct Stream {
     /// Its number, as the trace has it.
     pub stream: String,
     /// Time with at least one activity on it, ns.
-    #[serde(deserialize_with = "read::whole")]
+    #[serde(deserialize_with = "time::whole")]
     pub busy_ns: u64,
     /// Kernels that ran on it.
     #[serde(default)]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::both;
-use crate::file::read;
+use super::time;
 
 /// The machine's load over one recording. A joined profile has one per run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ pub struct LoadRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began: Option<String>,
     /// Time between two readings of the sensors, ns.
-    #[serde(deserialize_with = "read::whole")]
+    #[serde(deserialize_with = "time::whole")]
     pub interval_ns: u64,
     /// Most readings per sample: above 1, neighbours were merged so that the recording stays within
     /// its bound.
@@ -44,10 +44,10 @@ pub struct DeviceLoad {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadSample {
     /// From the beginning of the recording to that of this sample, ns.
-    #[serde(deserialize_with = "read::whole")]
+    #[serde(deserialize_with = "time::whole")]
     pub start_ns: u64,
     /// The time that it covers, ns.
-    #[serde(deserialize_with = "read::whole")]
+    #[serde(deserialize_with = "time::whole")]
     pub duration_ns: u64,
     /// Readings in it.
     #[serde(default = "one", skip_serializing_if = "is_one")]

@@ -9,9 +9,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use crate::file::read;
 use crate::stats::{Moments, StatsError, Summary};
 
 mod activity;
@@ -22,6 +23,7 @@ mod evidence;
 mod execution;
 mod join;
 mod load;
+pub(crate) mod time;
 
 pub use activity::{Activity, Copies, Launches, Stream};
 pub use device::Device;
@@ -158,7 +160,7 @@ pub struct Operation {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, Counter>,
     /// The samples, separately for each run. A file may have those of a single run as `samples_ns`.
-    #[serde(default, alias = "samples_ns", deserialize_with = "read::runs")]
+    #[serde(default, alias = "samples_ns", deserialize_with = "runs")]
     pub runs: Vec<Run>,
     /// Figures that were computed from the samples, for other readers of the JSON; a profile that
     /// is read has none.
@@ -345,10 +347,10 @@ pub struct Stack {
     /// Calls along this path.
     pub calls: u64,
     /// Their time, ns.
-    #[serde(deserialize_with = "read::whole")]
+    #[serde(deserialize_with = "time::whole")]
     pub total_ns: u64,
     /// Own time: their time minus that of the paths that continue this one, ns.
-    #[serde(deserialize_with = "read::whole")]
+    #[serde(deserialize_with = "time::whole")]
     pub self_ns: u64,
 }
 
@@ -378,10 +380,10 @@ pub struct TimelineEvent {
     #[serde(default)]
     pub thread: u64,
     /// From the beginning of recording to the beginning of the call, ns.
-    #[serde(deserialize_with = "read::whole")]
+    #[serde(deserialize_with = "time::whole")]
     pub start_ns: u64,
     /// Duration, ns.
-    #[serde(deserialize_with = "read::whole")]
+    #[serde(deserialize_with = "time::whole")]
     pub duration_ns: u64,
     /// The fields that the program set for the call.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -465,6 +467,58 @@ impl Operation {
 /// Sums counts; saturates, because a file may have any.
 fn sum(counts: impl Iterator<Item = u64>) -> u64 {
     counts.fold(0, u64::saturating_add)
+}
+
+/// Reads `runs`, or as `samples_ns` the times of the only run.
+fn runs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Run>, D::Error> {
+    let mut only = Run::default();
+    let mut runs = Vec::new();
+    for entry in Vec::<Entry>::deserialize(deserializer)? {
+        match entry {
+            Entry::Run(run) => runs.push(*run),
+            Entry::Time(ns) => only.samples_ns.push(ns),
+        }
+    }
+    if !only.samples_ns.is_empty() {
+        runs.push(only);
+    }
+    Ok(runs)
+}
+
+enum Entry {
+    Run(Box<Run>),
+    Time(f64),
+}
+
+impl<'de> Deserialize<'de> for Entry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Entry;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a time or a run")
+            }
+
+            fn visit_i64<E: Error>(self, ns: i64) -> Result<Entry, E> {
+                Ok(Entry::Time(ns as f64))
+            }
+
+            fn visit_u64<E: Error>(self, ns: u64) -> Result<Entry, E> {
+                Ok(Entry::Time(ns as f64))
+            }
+
+            fn visit_f64<E: Error>(self, ns: f64) -> Result<Entry, E> {
+                Ok(Entry::Time(ns))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Entry, A::Error> {
+                let run = Run::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(Entry::Run(Box::new(run)))
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
 }
 
 #[cfg(test)]

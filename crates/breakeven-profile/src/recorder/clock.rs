@@ -74,12 +74,14 @@ impl Clock {
     }
 
     /// Measures the clock itself: the smallest cost of one reading (over blocks of readings, so
-    /// that the result is finer than one step) and the smallest observed step between two readings.
+    /// that the result is finer than one step) and the smallest observed step between two readings
+    /// (the middle one of those blocks, in whole nanoseconds, at least one).
     pub fn measure(&self) -> profile::Clock {
         let mut read_ns = f64::INFINITY;
-        let mut step = u64::MAX;
+        let mut steps = Vec::new();
         for _ in 0..20 {
             let start = self.now();
+            let mut step = u64::MAX;
             let mut before = start;
             for _ in 0..READINGS {
                 let now = self.now();
@@ -90,11 +92,18 @@ impl Clock {
             }
             let block = self.ns_between(start, before);
             read_ns = read_ns.min(block as f64 / READINGS as f64);
+            steps.push(step);
         }
+        steps.sort_unstable();
+        let step = steps[steps.len() / 2];
         profile::Clock {
             source: self.source().to_owned(),
             read_ns,
-            resolution_ns: if step == u64::MAX { 0.0 } else { step as f64 },
+            resolution_ns: if step == u64::MAX {
+                0.0
+            } else {
+                step.max(1) as f64
+            },
         }
     }
 

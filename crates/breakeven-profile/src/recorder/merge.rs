@@ -114,19 +114,27 @@ fn moments(readings: &[&Reading], clock: &Clock) -> Moments {
     all
 }
 
-/// About [`CAPACITY`] kept calls: of each reading by its number of calls, evenly over those that it
-/// kept.
+/// At most [`CAPACITY`] kept calls, evenly over the calls of all readings.
 fn draw(readings: &[&Reading]) -> Vec<(u64, u64)> {
-    let calls: u64 = readings.iter().map(|reading| reading.count).sum();
-    let mut drawn = Vec::new();
+    let readings = readings.iter().filter(|reading| !reading.kept.is_empty());
+    let calls: u128 = readings
+        .clone()
+        .map(|reading| u128::from(reading.count))
+        .sum();
+    let drawn = calls.min(CAPACITY.into());
+    let mut places = (0..drawn)
+        .map(|index| (2 * index + 1) * calls / (2 * drawn))
+        .peekable();
+    let (mut draw, mut end) = (Vec::new(), 0);
     for reading in readings {
-        let share = u128::from(CAPACITY) * u128::from(reading.count);
-        let share = usize::try_from(share.div_ceil(calls.max(1).into())).unwrap_or(usize::MAX);
-        let kept = reading.kept.len();
-        let taken = kept.min(share);
-        drawn.extend((0..taken).map(|index| reading.kept[index * kept / taken]));
+        let (begin, count) = (end, u128::from(reading.count));
+        end += count;
+        while let Some(place) = places.next_if(|place| *place < end) {
+            let index = (place - begin) * reading.kept.len() as u128 / count;
+            draw.push(reading.kept[index as usize]);
+        }
     }
-    drawn
+    draw
 }
 
 #[cfg(test)]
@@ -152,7 +160,8 @@ mod tests {
         let (many, few) = (reading(90_000, 1), reading(10_000, 2));
         let drawn = draw(&[&many, &few]);
         let of_few = drawn.iter().filter(|(value, _)| *value == 2).count();
-        assert_eq!((drawn.len(), of_few), (1_025, 103));
+        assert_eq!(drawn.len() as u64, CAPACITY);
+        assert!((102..=103).contains(&of_few), "{of_few}");
     }
 
     #[test]
@@ -161,6 +170,10 @@ mod tests {
         assert_eq!(draw(&[&some, &others]).len(), 1_024);
         assert_eq!(draw(&[&reading(90_000, 1)]).len(), 1_024);
         assert_eq!(draw(&[&reading(0, 1)]).len(), 0);
+        let threads: Vec<Reading> = (0..5_000).map(|thread| reading(3, thread)).collect();
+        let drawn = draw(&threads.iter().collect::<Vec<_>>());
+        assert_eq!(drawn.len(), 1_024);
+        assert!(drawn.iter().any(|(value, _)| *value > 4_990));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! names, which is written when the process ends.
 
 use std::fs::File;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,7 +10,7 @@ use std::{env, process, thread};
 
 use super::recorded;
 use crate::exit::at_exit;
-use crate::file;
+use crate::file::{self, FileError};
 
 /// The environment variable that switches recording off, whatever the program requests.
 const VARIABLE: &str = "BREAKEVEN_RECORD";
@@ -109,12 +110,17 @@ extern "C" fn write() {
             return None;
         }
         if !target.is_dir() {
-            return file::write(&profile, target).ok();
+            return file::write(&profile, target).err();
         }
+        let path = target.join(format!("{}.json", process::id()));
         // Who has made the folder reads it afterwards: it need not survive a power failure.
-        let file = File::create(target.join(format!("{}.json", process::id())));
-        file::write_to(&profile, file.ok()?).ok()
+        let file = File::create(&path)
+            .map_err(|reason| FileError::io("cannot be written", &reason).at_path(&path));
+        file.and_then(|file| file::write_to(&profile, file)).err()
     });
     // A panic there stays there.
-    let _ = written.map(thread::JoinHandle::join);
+    if let Some(Ok(Some(error))) = written.ok().map(thread::JoinHandle::join) {
+        // The program has ended: nobody else can report it.
+        let _ = writeln!(io::stderr(), "breakeven: BREAKEVEN_PROFILE: {error}");
+    }
 }

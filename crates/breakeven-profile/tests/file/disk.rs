@@ -79,19 +79,19 @@ fn checking_leaves_nothing_behind_and_nothing_changed() {
 #[test]
 fn a_missing_directory_or_file_is_told_with_the_reason() {
     let directory = tempfile::tempdir().unwrap();
-    let told = |error: breakeven_profile::file::FileError| {
+    let shown = |error: breakeven_profile::file::FileError| {
         assert_eq!(error.kind(), FileErrorKind::Io);
         error
             .to_string()
             .replace(directory.path().to_str().unwrap(), "DIR")
     };
     let absent = directory.path().join("absent/p.json");
-    insta::assert_snapshot!(told(check_writable(&absent).unwrap_err()), @"DIR/absent/p.json: the directory DIR/absent cannot be used: No such file or directory (os error 2)");
-    insta::assert_snapshot!(told(write(&profile("a"), &absent).unwrap_err()), @"DIR/absent/p.json: the directory DIR/absent cannot be used: No such file or directory (os error 2)");
-    insta::assert_snapshot!(told(check_writable(directory.path()).unwrap_err()), @"DIR: is a directory; name a file in it");
-    insta::assert_snapshot!(told(read(&absent).unwrap_err()), @"DIR/absent/p.json: cannot be opened: No such file or directory (os error 2)");
-    insta::assert_snapshot!(told(read(directory.path()).unwrap_err()), @"DIR: cannot be read: Is a directory (os error 21)");
-    insta::assert_snapshot!(told(check_writable(Path::new("")).unwrap_err()), @"the path does not name a file");
+    insta::assert_snapshot!(shown(check_writable(&absent).unwrap_err()), @"DIR/absent/p.json: the directory DIR/absent cannot be used: No such file or directory (os error 2)");
+    insta::assert_snapshot!(shown(write(&profile("a"), &absent).unwrap_err()), @"DIR/absent/p.json: the directory DIR/absent cannot be used: No such file or directory (os error 2)");
+    insta::assert_snapshot!(shown(check_writable(directory.path()).unwrap_err()), @"DIR: is a directory; name a file in it");
+    insta::assert_snapshot!(shown(read(&absent).unwrap_err()), @"DIR/absent/p.json: cannot be opened: No such file or directory (os error 2)");
+    insta::assert_snapshot!(shown(read(directory.path()).unwrap_err()), @"DIR: cannot be read: Is a directory (os error 21)");
+    insta::assert_snapshot!(shown(check_writable(Path::new("")).unwrap_err()), @"the path does not name a file");
 }
 
 #[cfg(unix)]

@@ -246,10 +246,10 @@ fn device_and_size_tell_operations_apart() {
     let _shared = shared();
     for size in [1_u64, 2] {
         for device in ["cpu", "cuda:0"] {
-            drop(scope!("told apart", size = size, device = device));
+            drop(scope!("kept apart", size = size, device = device));
         }
         drop(scope!(
-            "told apart",
+            "kept apart",
             device = format!("cuda:{size}"),
             size = size
         ));
@@ -258,7 +258,7 @@ fn device_and_size_tell_operations_apart() {
     let mut keys: Vec<_> = profile
         .operations
         .iter()
-        .filter(|of| of.name == "told apart")
+        .filter(|of| of.name == "kept apart")
         .collect();
     keys.sort_by_key(|of| of.key());
     let keys: Vec<_> = keys.iter().map(|of| of.key().to_string()).collect();

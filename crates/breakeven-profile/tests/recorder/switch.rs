@@ -345,6 +345,7 @@ fn a_process_leaves_its_recording_where_the_environment_says() {
         let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(101), "{output:?}");
         assert!(String::from_utf8_lossy(&output.stdout).contains("as a program may"));
+        String::from_utf8_lossy(&output.stderr).into_owned()
     };
     let path = directory.path().join("current.json");
     run(&path, Some("off"));
@@ -362,5 +363,7 @@ fn a_process_leaves_its_recording_where_the_environment_says() {
         assert_eq!(only(&profile, "left").runs[0].calls(), 3);
         assert!(profile.environment.recorder.unwrap().guard_ns > 1.0);
     }
-    run(std::path::Path::new("/no/such/folder/p.json"), None);
+    let lost = run(std::path::Path::new("/no/such/folder/p.json"), None);
+    let reported = "breakeven: BREAKEVEN_PROFILE: /no/such/folder/p.json: the directory";
+    assert!(lost.contains(reported), "{lost}");
 }
