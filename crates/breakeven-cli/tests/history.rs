@@ -126,7 +126,7 @@ fn a_number_removes_one_entry_and_says_which() {
     // Two commits begin with 12.
     let several = refused("history annotate --at 12 fine --accept");
     assert_snapshot!(several, @r#"error: "12" names 2 entries, which `breakeven history list` shows; give the number of one"#);
-    assert_eq!(run("history list").lines().count(), 4);
+    assert_eq!(run("history list").lines().count(), 5);
     assert_snapshot!(run("history annotate 3 fine --accept"), @"accepted entry 3: 12ab, 2026-03-03 12:00, 1 operation(s)");
     assert_snapshot!(run("history remove 3 4"), @r"
     removed entry 3: 12ab, 2026-03-03 12:00, 1 operation(s)
@@ -344,8 +344,9 @@ fn a_rule_is_replayed_over_a_history() {
 
     noise between runs  1.0 %
     runs per result     5
-    For CI, with 4 runs per side: breakeven compare --baseline old-* --current new-*
-    --metric mean --threshold 5% --gate
+    With 4 runs per side, compare decides at 5.0 %.
+    For CI: breakeven compare --baseline old-* --current new-* --metric mean
+    --threshold 5% --gate
     ");
     let json = within(&history, "audit breakeven-history.db --format json").quietly(0);
     assert_eq!(json.json()["by_rule"]["stopped"], 2);

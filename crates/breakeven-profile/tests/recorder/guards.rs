@@ -265,12 +265,12 @@ fn device_and_size_tell_operations_apart() {
     assert_eq!(
         keys,
         [
-            "told apart on cpu, size 1",
-            "told apart on cpu, size 2",
-            "told apart on cuda:0, size 1",
-            "told apart on cuda:0, size 2",
-            "told apart on cuda:1, size 1",
-            "told apart on cuda:2, size 2",
+            "kept apart on cpu, size 1",
+            "kept apart on cpu, size 2",
+            "kept apart on cuda:0, size 1",
+            "kept apart on cuda:0, size 2",
+            "kept apart on cuda:1, size 1",
+            "kept apart on cuda:2, size 2",
         ]
     );
 }
