@@ -24,6 +24,7 @@ fn schedule(tasks: usize, part: f64) -> Schedule {
         workers: 8,
         orders: Orders::all(1),
         is_watched: false,
+        deadline: None,
         is_call: false,
         call_ns: None,
         cpu: Some(50_000.0),
