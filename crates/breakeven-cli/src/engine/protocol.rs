@@ -16,7 +16,7 @@ pub(crate) struct Request {
     pub(crate) cells: Vec<Cell>,
     pub(crate) warmup: u32,
     pub(crate) iterations: u32,
-    /// Time limit after which a kernel gets no further call, ms.
+    /// Time limit after which a kernel gets no further call, or a batch no further execution, ms.
     pub(crate) limit_ms: Option<u64>,
     pub(crate) device_timeout_s: u32,
     /// Devices whose energy is measured in addition to a kernel's times.
@@ -86,6 +86,9 @@ impl PointCell {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BatchCell {
     pub(crate) kernel: String,
+    /// The value of a sweep whose items are the tasks, for the cost model alone; none for the
+    /// kernel's default batch.
+    pub(crate) item: Option<(Over, u64)>,
     pub(crate) tasks: usize,
     /// The strategy as text.
     pub(crate) strategy: String,
@@ -109,7 +112,11 @@ pub(crate) enum BatchGpus {
 
 impl BatchCell {
     pub(crate) fn workload(&self) -> Result<BatchWorkload, breakeven::Error> {
-        Ok(BatchWorkload::new(&self.kernel, 1)?.with_tasks(self.tasks))
+        let workload = match self.item {
+            None => BatchWorkload::new(&self.kernel, 1)?,
+            Some((over, value)) => BatchWorkload::at(&self.kernel, over, value)?,
+        };
+        Ok(workload.with_tasks(self.tasks))
     }
 
     /// The operation of its executions on `device`.

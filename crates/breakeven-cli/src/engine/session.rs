@@ -135,7 +135,7 @@ impl Session {
     }
 
     /// Added once, however often it is reported.
-    fn warn(&mut self, warning: String) {
+    pub(crate) fn warn(&mut self, warning: String) {
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);
         }

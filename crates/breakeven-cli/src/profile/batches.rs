@@ -35,6 +35,7 @@ pub(super) fn batch_cells(
         check_fits(&workload.described(), bytes, machine, option)?;
         Ok(Cell::Batch(BatchCell {
             kernel: kernel.to_owned(),
+            item: None,
             tasks: workload.tasks(),
             strategy: strategy.to_string(),
             objective: args.objective.to_string(),

@@ -6,7 +6,9 @@ use breakeven_judge::bottleneck::{NextStep, Targets};
 use breakeven_judge::page::figures::times;
 use breakeven_judge::page::{Column, Item, Page, Row, Table, Text, Tone};
 use breakeven_judge::{Finding, FindingKind, Standing, Winner};
+use breakeven_profile::profile::OperationKey;
 use breakeven_profile::unit;
+use serde_json::Value;
 
 use super::Report;
 
@@ -19,6 +21,7 @@ pub(super) fn add(report: &Report, page: &mut Page) {
     add_findings(report, page);
     add_targets(report, page);
     add_budgets(report, page);
+    add_rounded(report, page);
     for note in &report.notes {
         page.say(Text::new(note, Tone::Bad));
     }
@@ -63,6 +66,31 @@ fn add_winners(report: &Report, page: &mut Page) {
         page.aside(
             "with 95 % intervals within one run; --runs 5 also measures how much runs differ",
         );
+    }
+}
+
+/// What rounding the inputs costs in accuracy, and gains in time.
+fn add_rounded(report: &Report, page: &mut Page) {
+    let rows = &report.overview.rows;
+    for (operation, row) in report.profile.operations.iter().zip(rows) {
+        let error = operation.attributes.get("largest_error");
+        let Some(error) = error.and_then(Value::as_f64) else {
+            continue;
+        };
+        let key = OperationKey {
+            name: "matrix_multiply".to_owned(),
+            ..row.key.clone()
+        };
+        let exact = rows.iter().find(|row| row.key == key);
+        let summaries = exact.and_then(|exact| exact.summary).zip(row.summary);
+        let gained = summaries.map_or_else(String::new, |(exact, rounded)| {
+            let ratio = times(exact.median / rounded.median);
+            format!("; the product in f32 takes {ratio} × the time")
+        });
+        page.aside(format!(
+            "{}: inputs in half precision: an error of up to {error:.1e} of the largest value{gained}",
+            report.who(&row.key)
+        ));
     }
 }
 

@@ -16,7 +16,7 @@ use crate::engine::supervisor::Ended;
 use crate::profile::{check_fits, progress};
 use crate::sweep::SweepArgs;
 
-/// Time limit after which a point gets no further call in a round.
+/// Time limit after which a point gets no further call in a round, or a batch no further execution.
 const POINT_LIMIT_MS: u64 = 200;
 
 pub(super) fn measure(args: &SweepArgs, axis: &Axis) -> Result<Measured> {
@@ -141,7 +141,7 @@ fn rounds(args: &SweepArgs) -> u32 {
 }
 
 /// The request that all workers share.
-fn request(args: &SweepArgs) -> Request {
+pub(super) fn request(args: &SweepArgs) -> Request {
     Request {
         warmup: args.warmup,
         iterations: args.iterations.get(),
@@ -214,7 +214,7 @@ impl Axis {
 }
 
 #[expect(clippy::cast_sign_loss, reason = "1 or more")]
-fn whole(value: f64) -> u64 {
+pub(super) fn whole(value: f64) -> u64 {
     value as u64
 }
 

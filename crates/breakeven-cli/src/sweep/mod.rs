@@ -21,6 +21,7 @@ use crate::values::{count, one_or_more};
 #[cfg(unix)]
 mod commands;
 mod constant;
+mod executions;
 mod kernel;
 pub(crate) mod page;
 
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     if let Some(source) = &args.check {
         return constant::check(source, out);
     }
-    let measured = measure(args)?;
+    let mut measured = measure(args)?;
     // Written first: measurements must not wait for a blocked terminal.
     let written = measured.session.keep(args.output.as_deref());
     let printed = match args.emit {
@@ -55,10 +56,16 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     if let Some(Some(constant)) = &constant {
         out.write_all(constant.as_bytes())?;
     }
+    let taught = match args.kernel {
+        Some(kernel) => executions::teach(args, &kernel::Axis::of(kernel, args)?, &mut measured),
+        // A command at a size is no batch of tasks.
+        None => Ok(()),
+    };
     for warning in &measured.session.warnings {
         // The reader of stderr may be gone.
         let _ = writeln!(err, "warning: {warning}");
     }
+    taught?;
     let failed = measured.swept.has_failed() || !measured.session.notes.is_empty();
     if constant == Some(None) {
         let _ = writeln!(

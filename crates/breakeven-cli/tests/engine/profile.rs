@@ -132,6 +132,15 @@ fn a_kernel_that_a_device_lacks_cores_for_is_unsupported_there() {
         .quietly(0);
     let on_gpu = format!("tensor_core_matmul on {gpu} (software): {lacking}");
     assert_eq!(measured.lines_with(&on_gpu).len(), 1, "{measured:#?}");
+    // What half precision costs, beside the product in f32.
+    let [rounded] = measured.lines_with("inputs in half precision")[..] else {
+        panic!("{measured:#?}");
+    };
+    let error = rounded.split("an error of up to ").nth(1).unwrap();
+    let error: f64 = error.split(' ').next().unwrap().parse().unwrap();
+    assert!((1e-6..1e-2).contains(&error), "{rounded}");
+    assert!(rounded.ends_with("× the time"), "{rounded}");
+
     let swept =
         run("sweep tensor_core_matmul --device GPU --from 16 --to 32 --rounds 2").quietly(0);
     assert_eq!(swept.lines_with(&on_gpu).len(), 1, "{swept:#?}");

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use breakeven::Costs;
+use breakeven::plan::OperationCosts;
 use serde_json::Value;
 
 use crate::command::{Breakeven, directory, line, show};
@@ -47,7 +49,7 @@ fn every_point_is_measured_in_every_round() {
 }
 
 #[test]
-fn what_was_swept_is_in_the_file() {
+fn what_was_swept_is_in_the_file_and_in_the_cost_model() {
     let directory = directory();
     let file = directory.path().join("sweep.json");
     let args = "conv2d --device cpu --over batch --from 1 --to 8 --rounds 3 --iterations 3";
@@ -64,6 +66,16 @@ fn what_was_swept_is_in_the_file() {
         .map(|each| each["size"].as_u64().unwrap())
         .collect();
     assert_eq!(sizes, [1, 2, 4, 8].map(|batch| batch * 65_536));
+    // An image is a task, as batches have it.
+    let planned =
+        line("plan --operation conv2d --tasks 4 --task-bytes 512KiB --complexity 0 --format json")
+            .env("BREAKEVEN_CACHE_DIR", directory.path())
+            .run()
+            .quietly(0)
+            .json();
+    let cpu = &planned["candidates"][0];
+    assert_eq!(cpu["strategy"], "cpu-only");
+    assert!(cpu["predicted_ns"].as_f64() > Some(0.0), "{planned}");
 }
 
 #[test]
@@ -123,6 +135,20 @@ fn a_gpu_is_held_against_the_cpu() {
         assert_eq!(kept[0][name], evidence[0][name]);
     }
     assert_eq!(kept[0]["tested_to"].as_f64(), Some(4096.0));
+
+    // Auto's choice rests on batches of both devices now, of several sizes of item.
+    for side in [16, 64] {
+        let known = learned(directory.path(), side, gpu);
+        let [cpu, gpu] = [known.cpu, known.gpu(0).cost].map(|cost| cost.expect("it was executed"));
+        // A launch of a few tasks, also where others have the cores; of a thousand small ones a
+        // software GPU takes about as long as the cores, and noise decides.
+        let few = cpu.fewest;
+        assert!(gpu.predict_ns(few) > cpu.predict_ns(few), "{known:?}");
+        assert!(cpu.fewest < cpu.most, "{known:?}");
+        // On a busy machine pieces of its batches may overlap; such a batch shows only how far.
+        let was_cut = known.gpu(0).bottleneck.is_some();
+        assert!(gpu.fewest < gpu.most || was_cut, "{known:?}");
+    }
 }
 
 #[test]
@@ -146,6 +172,31 @@ fn the_break_even_of_a_kernel_is_a_constant_too() {
     let checked = line("sweep --check").arg(&source).run().quietly(0);
     let said = format!(":3: CONV2D_GPU_FROM = never holds: {gpu} never pays up to size 64");
     assert!(checked.stdout.contains(&said), "{checked:#?}");
+}
+
+/// What the cost model in that directory knows of `conv2d` of images of that side.
+fn learned(cache: &Path, side: usize, gpu: &str) -> OperationCosts {
+    let (costs, warning) = Costs::load(&cache.join("costs.json"));
+    assert!(warning.is_none(), "{warning:?}");
+    // A pixel in and one out.
+    costs.lookup("conv2d", 8 * side * side, &[gpu], 1)
+}
+
+#[test]
+fn a_batch_is_predicted_as_it_is_executed() {
+    let cache = directory();
+    let args = "conv2d --device cpu --over batch --from 4 --to 64 --rounds 1 --iterations 1";
+    sweep(args, cache.path()).run().quietly(0);
+    let known = learned(cache.path(), 256, "no GPU");
+    let cpu = known.cpu.expect("it was executed");
+    assert_eq!((cpu.fewest, cpu.most), (4, 64), "{cpu:?}");
+    let executed = line("profile --strategy cpu-only --kernel conv2d --tasks 32 --format json");
+    let executed = executed.run().quietly(0).json();
+    let median = &executed["operations"][0]["figures"]["summary"]["median"];
+    let workers = std::thread::available_parallelism().unwrap().get() as f64;
+    let ratio = cpu.predict_ns(32) / workers / median.as_f64().unwrap();
+    // Other work on the machine comes and goes; a factor of the workers would not.
+    assert!((0.25..4.0).contains(&ratio), "{ratio}: {cpu:?}");
 }
 
 #[test]

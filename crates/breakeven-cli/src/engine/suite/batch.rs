@@ -33,6 +33,13 @@ impl BatchWorkload {
         Ok(Self { row, shape })
     }
 
+    /// The items of a sweep's workload as tasks.
+    pub(crate) fn at(kernel: &str, over: Over, value: u64) -> Result<Self, Error> {
+        let row = row(kernel, 1)?;
+        let shape = row.at(over, usize::try_from(value).unwrap_or(usize::MAX))?;
+        Ok(Self { row, shape })
+    }
+
     #[must_use]
     pub(crate) fn with_tasks(mut self, tasks: usize) -> Self {
         self.shape.batch = tasks;
@@ -174,6 +181,17 @@ mod tests {
             let twice = BatchWorkload::new(name, 2).expect("a known kernel");
             assert_eq!(twice.tasks(), 2 * batch.tasks(), "{name}");
         }
+    }
+
+    #[test]
+    fn items_of_a_sweep_are_tasks_of_their_size() {
+        let elements = |kernel, over, value| {
+            let batch = BatchWorkload::at(kernel, over, value).expect("it is swept over");
+            outputs(batch.with_tasks(2)).expect("the shapes fit")
+        };
+        assert_eq!(elements("conv2d", Over::Size, 17), [17 * 17; 2]);
+        assert_eq!(elements("matrix_multiply", Over::Size, 9), [81; 2]);
+        assert_eq!(elements("vector_add", Over::Batch, 5), [100_000; 2]);
     }
 
     #[test]

@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 
 #[cfg(feature = "gpu")]
 use breakeven::gpu::Gpu;
+use breakeven::kernels::{MatrixMultiply, TensorCoreMatmul};
 #[cfg(feature = "gpu")]
 use breakeven::tune::Tunable;
 use breakeven::tune::{TunedKernel, Tuner};
 #[cfg(feature = "gpu")]
-use breakeven::{DeviceError, Inputs, Operator};
-use breakeven::{Error, Stages, Tensor, View, Work};
+use breakeven::{DeviceError, Inputs};
+use breakeven::{Error, Operator, Stages, Tensor, View, Work};
 use breakeven_profile::profile::{Device, Operation, Run};
 use breakeven_profile::recorder::Clock;
 use bytemuck::Zeroable;
@@ -142,8 +143,38 @@ impl Problem {
                 Ok::<_, Error>(per_call(clock.ns_since(start), calls))
             };
             let energy = energy.map(|meter| (meter, Device::CPU));
-            measured(iterations, energy, filled, report, &mut call, &mut |_| Ok(()))
+            let unknown = measured(iterations, energy, filled, report, &mut call, &mut |_| Ok(()))?;
+            self.add_error(iterations, filled, || Some(bytemuck::cast_slice(&out).to_vec()));
+            Ok(unknown)
         })
+    }
+
+    /// Adds the largest error of an output, as a fraction of the largest exact value, if the
+    /// operator rounds its inputs. Nothing more is computed where the time is limited, as in a
+    /// sweep; the times stay valid if this fails.
+    fn add_error(
+        &self,
+        iterations: Iterations,
+        filled: &mut Operation,
+        output: impl FnOnce() -> Option<Vec<f32>>,
+    ) {
+        if self.name() != TensorCoreMatmul.name() || iterations.at_most.is_some() {
+            return;
+        }
+        let exact = MatrixMultiply.on_cpu(&self.inputs).ok();
+        let exact = exact.and_then(|exact| exact.into_vec().ok());
+        let Some((found, exact)) = output().zip(exact) else {
+            return;
+        };
+        let differences = found.iter().zip(&exact).map(|(found, exact)| found - exact);
+        // Not a number is the largest.
+        let error = differences.map(f32::abs).max_by(f32::total_cmp);
+        let largest = exact.iter().copied().map(f32::abs).max_by(f32::total_cmp);
+        if let (Some(error), Some(largest)) = (error, largest) {
+            let error = f64::from(error) / f64::from(largest);
+            let key = "largest_error".to_owned();
+            filled.attributes.insert(key, error.into());
+        }
     }
 
     /// Adds a run of the GPU form, as [`measure_cpu`](Self::measure_cpu) does: complete calls
@@ -178,6 +209,10 @@ impl Problem {
                 self::phases(gpu, &**operator, &self.inputs, clock, phases)
             };
             let unknown = measured(iterations, energy, filled, report, &mut call, &mut each)?;
+            self.add_error(iterations, filled, || {
+                let found = gpu.run(&**operator, &self.inputs).ok()?.into_vec().ok()?;
+                Some(bytemuck::cast_slice(&found).to_vec())
+            });
             let attributes = &mut filled.attributes;
             if let Some(first) = first {
                 let now = gpu.memory().get_stats().since(&first);

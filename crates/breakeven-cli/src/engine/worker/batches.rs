@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use breakeven::execute::{
     ExecutionResult, GpuExecutor, NoGpu, OnDevice, RayonCpu, StrategyManager, read_prices,
@@ -73,9 +73,13 @@ impl<E: Element> Executing<'_, '_, '_, E> {
         let cpu = Arc::new(RayonCpu::current());
         let (mut open, mut unusable) = (Vec::new(), Vec::new());
         match &self.cell.gpus {
-            // Without a GPU to choose, there is nothing to learn.
             BatchGpus::Unwanted => {
-                return self.execute(StrategyManager::<_, NoGpu>::cpu_only(cpu));
+                let manager = StrategyManager::<_, NoGpu>::cpu_only(cpu);
+                // Without a GPU to choose, the cost model learns from a sweep only.
+                return match self.cell.item {
+                    Some(_) => self.teach(manager),
+                    None => self.execute(manager),
+                };
             }
             BatchGpus::Absent(why) => {
                 let kind = DeviceErrorKind::Unavailable { until: None };
@@ -97,10 +101,7 @@ impl<E: Element> Executing<'_, '_, '_, E> {
                 self.worker.outbox.send(&Message::Warning(warning));
             }
             let manager = open.fold(StrategyManager::new(cpu, first), StrategyManager::with_gpu);
-            let costs = self.worker.costs();
-            let outcome = self.execute(manager.with_costs(Arc::clone(&costs)));
-            self.worker.keep(&costs);
-            return outcome;
+            return self.teach(manager);
         }
         // Every launch says why.
         let fails = |(id, error): (&str, DeviceError)| {
@@ -117,6 +118,17 @@ impl<E: Element> Executing<'_, '_, '_, E> {
             .with_costs(Arc::new(Costs::new()))
             .with_back_off(Duration::ZERO);
         self.execute(manager)
+    }
+
+    /// Executes, and keeps what the cost model learned of it.
+    fn teach<G: GpuExecutor<Task, Tensor<'static, E>>>(
+        &mut self,
+        manager: StrategyManager<RayonCpu, G>,
+    ) -> Result<(), Stopped> {
+        let costs = self.worker.costs();
+        let outcome = self.execute(manager.with_costs(Arc::clone(&costs)));
+        self.worker.keep(&costs);
+        outcome
     }
 
     fn execute<G: GpuExecutor<Task, Tensor<'static, E>>>(
@@ -145,7 +157,7 @@ impl<E: Element> Executing<'_, '_, '_, E> {
             let batch = manager.operation(workload.name());
             batch.workload(workload.profile()).execute(tasks, on_cpu)
         };
-        let mut executed = Executed::default();
+        let (begun, mut executed) = (Instant::now(), Executed::default());
         for call in 0..iterations.warmup.saturating_add(iterations.measured) {
             if call == iterations.warmup {
                 profiler.reset();
@@ -163,6 +175,10 @@ impl<E: Element> Executing<'_, '_, '_, E> {
             let outbox = &mut self.worker.outbox;
             if outbox.is_due(on_gpu) {
                 outbox.send(&measured(executed.profile()));
+            }
+            let is_over = |limit| begun.elapsed() > limit;
+            if executed.is_warm && iterations.at_most.is_some_and(is_over) {
+                break;
             }
         }
         self.worker.outbox.send(&measured(executed.profile()));
