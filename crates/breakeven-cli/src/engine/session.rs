@@ -212,14 +212,13 @@ pub(crate) fn detect(device_timeout_s: u32, said: &'static str) -> Result<Machin
         None => None,
     };
     let mut hardware = HardwareCapabilities::detect_without_gpu();
-    hardware.absent.extend(broke.map(|failure| AbsentBackend {
-        backend: None,
-        reason: format!(
-            "a GPU driver failed while the GPUs were listed: {}",
-            failure.message
-        ),
-        remedy: "reinstall or remove the driver; the CPU is used meanwhile".to_owned(),
-    }));
+    if let Some(Failure { message, .. }) = broke {
+        hardware.absent = vec![AbsentBackend {
+            backend: None,
+            reason: format!("a GPU driver failed while the GPUs were listed: {message}"),
+            remedy: "reinstall or remove the driver; the CPU is used meanwhile".to_owned(),
+        }];
+    }
     Ok(Machine {
         hardware,
         load: SystemLoad::sample_without_gpu(),
