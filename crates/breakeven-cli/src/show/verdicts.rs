@@ -99,12 +99,11 @@ fn ahead(report: &Report, winner: &Winner) -> String {
     let interval = winner.interval.map_or_else(String::new, |[lower, upper]| {
         format!(" ({} to {})", times(lower), times(upper))
     });
-    let how = match winner.clear {
-        true => "faster than",
-        false => "but not clearly against",
-    };
-    let next = report.label(&winner.runner_up);
-    format!("{}×{interval} {how} {next}", times(winner.ratio))
+    let (next, ahead) = (report.label(&winner.runner_up), times(winner.ratio));
+    match winner.clear {
+        true => format!("{ahead}×{interval} faster than {next}"),
+        false => format!("{ahead}×{interval} as fast as {next}, not clearly"),
+    }
 }
 
 /// Findings with the same cause, with the figures of each.

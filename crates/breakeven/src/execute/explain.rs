@@ -121,7 +121,7 @@ impl<T> Explanation<'_, T> {
         if result.recalled > 0 {
             writeln!(
                 f,
-                "recalled: {}, in flight for longer than the CPU needed for them",
+                "recalled: {} of launches that were overdue; the CPU ran them",
                 unit::plural(result.recalled as u64, "task")
             )?;
         }
@@ -172,6 +172,8 @@ pub(super) fn headline(
     took: Duration,
     strategy: ExecutionStrategy,
 ) -> String {
+    // A name may have anything in it, also what a terminal obeys.
+    let operation = operation.replace(char::is_control, "\u{fffd}");
     let time = unit::time(took.as_nanos() as f64);
     let tasks = unit::plural(tasks as u64, "task");
     format!("{operation}: {tasks} in {time}, {strategy}")
