@@ -1,5 +1,5 @@
 # For `source`, from the repository's root: goes on in a copy of it, kept under the target
-# folder $1, in which no code of ours or of the crates compared with it uses AVX-512, and tells
+# folder $1, in which no code of ours or of the crates compared with it uses AVX-512, and prints
 # the other packages not to either.
 copy=$1/avx2
 mkdir -p "$copy"

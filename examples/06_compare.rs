@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("encode", [30.2, 29.9, 30.5, 29.7, 30.1]),
     ]);
 
-    // From a change of 5 % on; less cannot be told from noise on most machines.
+    // From a change of 5 % on; less looks like noise on most machines.
     let comparison = compare_profiling_runs(&baseline, &current, Threshold::percent(5.0)?)?;
     let mut out = std::io::stdout();
     comparison.print_summary(&mut out)?;

@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some(gpu) => {
             let gpu = Gpu::open(&gpu.id)?;
             let executor = OperatorExecutor::new(&gpu, Arc::clone(&operator));
-            // Auto leaves a software GPU alone unless told otherwise: it is the CPU again.
+            // Auto leaves a software GPU alone unless asked: it is the CPU again.
             let manager = StrategyManager::new(cpu, Arc::new(executor)).allow_software_gpu();
             run(&manager, &operator, &images)?
         }

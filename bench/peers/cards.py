@@ -22,7 +22,7 @@ def cards():
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError as error:
-        raise Failure(f"no CUDA driver to tell the peers' card by: {error}") from error
+        raise Failure(f"no CUDA driver that names the peers' card: {error}") from error
 
     def call(name, *arguments):
         status = getattr(driver, name)(*arguments)

@@ -27,7 +27,7 @@ pixel, so that an even one reaches w/2 back and w/2 - 1 ahead, and pixels outsid
 the image are left out of the histogram. Both are the kernel's own convention:
 shift_x and shift_y stay 0. `mark_centre` measures it again at every run. The one
 case with `shift` -1 is the opposite convention (w/2 - 1 back, w/2 ahead), kept
-to show that the data tell the two apart. rank.entropy must be given uint8: a
+to show that the data separate the two. rank.entropy must be given uint8: a
 float image it multiplies by 255 and rounds, which is not floor(256 v).
 """
 

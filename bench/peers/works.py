@@ -211,7 +211,7 @@ def works(only):
 
 def large_works(only, room):
     """The same, the largest power of two times as much that `room` bytes hold, which
-    our process tells, and of products larger matrices; each as the function that
+    our process reports, and of products larger matrices; each as the function that
     makes it."""
     for make in wanted(only, ON_GPUS):
         once = make(1).bytes

@@ -9,7 +9,7 @@ use breakeven_import::{Format, Options, read, read_from};
 use breakeven_profile::file;
 use libfuzzer_sys::fuzz_target;
 
-/// The first byte of a table; higher ones, and those behind the list, tell the format by
+/// The first byte of a table; higher ones, and those behind the list, choose the format by
 /// the content.
 const TABLE: u8 = b'T';
 

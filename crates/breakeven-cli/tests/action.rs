@@ -90,7 +90,7 @@ fn a_regression_fails_and_is_in_the_summary() {
 #[test]
 fn a_target_folder_of_all_builds_does_not_mix_the_sides() {
     let directory = repository("9");
-    // As Cargo does, which does not tell two checkouts of a package apart.
+    // As Cargo does, which takes two checkouts of a package for one.
     let measure = MEASURE.replace(
         "level=$(cat ms)",
         "mkdir -p \"$CARGO_TARGET_DIR\"; cp -n ms \"$CARGO_TARGET_DIR/ms\"; \

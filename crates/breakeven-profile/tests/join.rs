@@ -135,7 +135,7 @@ fn one_profile_is_itself() {
 }
 
 #[test]
-fn what_is_told_of_the_whole() {
+fn what_is_reported_of_the_whole() {
     let with = |created: &str, interrupted| Profile {
         created: Some(created.to_owned()),
         interrupted,
@@ -278,7 +278,7 @@ fn other_work_is_refused() {
 }
 
 #[test]
-fn what_a_recorder_tells_of_calls_is_a_mean_and_joined_as_one() {
+fn what_a_recorder_reports_of_calls_is_a_mean_and_joined_as_one() {
     let recorded = |bytes, samples_ns: &[f64]| {
         let mut operation = operation("f", samples_ns);
         operation.bytes = Some(bytes);

@@ -80,7 +80,7 @@ def test_the_comparison(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> No
         compare_profiling_runs(baseline, current, 0.05)
 
 
-def test_one_run_a_side_says_that_nothing_can_be_told(
+def test_one_run_a_side_says_that_nothing_can_be_judged(
     tmp_path: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     baseline = written(tmp_path / "baseline.json", operation("a", [[8e6] * 9]))

@@ -148,7 +148,7 @@ def test_a_result_explains_itself():
         lambda: operators.vector_add()(np.ones((1, 1)), np.ones((1, 1)), device="no:such"),
     ],
 )
-def test_wrong_use_is_told(wrong):
+def test_wrong_use_is_reported(wrong):
     with pytest.raises(be.InvalidError):
         wrong()
 

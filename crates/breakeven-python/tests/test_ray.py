@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("ray", reason="UNTESTED: breakeven.ray, for Ray is not installed")
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-# Ray's workers give way to whatever else this machine does, unless told not to.
+# Ray's workers give way to whatever else this machine does, unless asked not to.
 os.environ.setdefault("RAY_worker_niceness", "0")
 
 import ray
@@ -228,7 +228,7 @@ def test_a_task_that_fails_is_named_with_its_place_in_the_whole(nodes):
     assert outputs[1].index == 1 and isinstance(outputs[1].__cause__, ZeroDivisionError)
 
 
-def test_a_gpu_that_fails_costs_time_and_is_told(nodes):
+def test_a_gpu_that_fails_costs_time_and_is_reported(nodes):
     def gpu(tasks):
         raise be.DeviceError("device_lost", "made up")
 

@@ -20,7 +20,7 @@ def by_name(profiler: be.Profiler) -> "dict[str, be.Operation]":
     return {each.name: each for each in profiler.snapshot().operations}
 
 
-def test_a_block_is_recorded_with_what_it_was_told(profiler: be.Profiler) -> None:
+def test_a_block_is_recorded_with_what_it_was_given(profiler: be.Profiler) -> None:
     for _ in range(3):
         with be.profile("decode", bytes=100, items=2, device="cuda:0", size=64, path="x") as call:
             call.flops(1000)

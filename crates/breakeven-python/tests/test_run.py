@@ -276,10 +276,10 @@ def test_a_deadline_ends_the_batch():
     assert isinstance(caught.value, TimeoutError)
 
 
-def test_a_progress_function_is_told_and_what_it_raises_ends_the_batch():
-    told = []
-    be.run(range(30), lambda task: time.sleep(0.01), progress=lambda *at: told.append(at))
-    assert told[-1] == (30, 30) and all(tasks == 30 for _, tasks in told)
+def test_a_progress_function_is_reported_and_what_it_raises_ends_the_batch():
+    reported = []
+    be.run(range(30), lambda task: time.sleep(0.01), progress=lambda *at: reported.append(at))
+    assert reported[-1] == (30, 30) and all(tasks == 30 for _, tasks in reported)
 
     def fails(done, tasks):
         raise LookupError("enough")
@@ -463,12 +463,12 @@ def test_batches_run_side_by_side_and_inside_each_other():
         {"batched": True, "return_exceptions": True},
     ],
 )
-def test_wrong_use_is_told(options):
+def test_wrong_use_is_reported(options):
     with pytest.raises(be.InvalidError):
         be.run([1, 2], double, doubles, **options)
 
 
-def test_what_cannot_be_called_is_told():
+def test_what_cannot_be_called_is_reported():
     with pytest.raises(be.InvalidError, match="cpu"):
         be.run([1], 3)
     with pytest.raises(be.InvalidError, match="gpu"):

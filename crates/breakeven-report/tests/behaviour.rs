@@ -200,7 +200,7 @@ fn the_time_line_zooms_and_pans() {
     browser.open(&file, "#time=0-50000&at=timeline");
     browser.until(&format!("{bars} === 2"));
     let said =
-        browser.text("document.querySelector('figure[data-chart=timeline] .told').textContent");
+        browser.text("document.querySelector('figure[data-chart=timeline] .status').textContent");
     assert_eq!(said, "0 ns to 50.0 µs of 1.09 ms");
     assert_eq!(browser.complaints, [""; 0]);
 }
@@ -235,7 +235,8 @@ fn the_flame_graph_zooms() {
     assert_eq!(hash(&mut browser), "#at=flame&frame=2");
     assert_eq!(browser.evaluate(&width(2)).as_f64().unwrap(), whole);
     assert_eq!(browser.evaluate(&width(1)), json!(0));
-    let said = browser.text("document.querySelector('figure[data-chart=flame] .told').textContent");
+    let said =
+        browser.text("document.querySelector('figure[data-chart=flame] .status').textContent");
     assert_eq!(said, "decode: 600 µs, 60.0 % of all, own 200 µs");
 
     // Up to the parent, out, and down again by keys.

@@ -125,18 +125,18 @@ fn numbers(first: f32) -> Tensor<'static> {
 /// Runs the chain some times; each counts 100 items of three stages, and reports them.
 fn counts_once(manager: &Manager) {
     for run in 0..8 {
-        let told = Mutex::new(Vec::new());
-        let tell = |done: usize, all: usize| told.lock().unwrap().push((done, all));
-        let batch = manager.operation("counted").progress(&tell);
+        let reported = Mutex::new(Vec::new());
+        let report = |done: usize, all: usize| reported.lock().unwrap().push((done, all));
+        let batch = manager.operation("counted").progress(&report);
         let result = batch.run(&chain(), &numbers(1.0)).unwrap();
         // As one operator, or stage by stage.
         let done = result.cpu.tasks + result.gpu.tasks;
         assert!([100, 300].contains(&done), "run {run}: {done}");
-        let told = told.into_inner().unwrap();
+        let reported = reported.into_inner().unwrap();
         let is_within = |(done, all): &(usize, usize)| *all == 100 && done <= all;
-        assert!(told.iter().all(is_within), "run {run}: {told:?}");
-        assert!(told.is_sorted(), "run {run} goes back: {told:?}");
-        assert_eq!(told.last(), Some(&(100, 100)), "run {run}");
+        assert!(reported.iter().all(is_within), "run {run}: {reported:?}");
+        assert!(reported.is_sorted(), "run {run} goes back: {reported:?}");
+        assert_eq!(reported.last(), Some(&(100, 100)), "run {run}");
         assert_eq!(result.into_output().host().unwrap(), [8.0; 100]);
     }
 }

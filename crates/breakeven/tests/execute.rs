@@ -199,18 +199,18 @@ fn a_stop_keeps_what_was_done_where_each_task_counts() {
 }
 
 #[test]
-fn progress_is_told_until_all_is_done() {
+fn progress_is_reported_until_all_is_done() {
     let tasks: Vec<u64> = (0..5000).collect();
     for strategy in strategies() {
         let most = AtomicUsize::new(0);
-        let told = |done: usize, all: usize| {
+        let reported = |done: usize, all: usize| {
             assert_eq!(all, 5000);
             most.fetch_max(done, Ordering::Relaxed);
         };
         let manager = manager(squares).with_strategy(strategy);
         let result = manager
             .operation("progress")
-            .progress(&told)
+            .progress(&reported)
             .execute(&tasks, square);
         assert!(result.is_ok());
         assert_eq!(most.load(Ordering::Relaxed), 5000, "{strategy}");

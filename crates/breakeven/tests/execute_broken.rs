@@ -107,7 +107,7 @@ fn a_task_may_wait_for_the_pool_that_its_batch_was_called_from() {
     let manager = StrategyManager::new(cpu, Arc::new(gpu("broken: two pools", MS)))
         .with_costs(Arc::new(Costs::new()))
         .with_strategy(strategy("hybrid:50/50"));
-    let (tell, told) = channel();
+    let (report, reported) = channel();
     std::thread::spawn(move || {
         let inner = Arc::clone(&calling);
         let result = calling.install(|| {
@@ -116,9 +116,9 @@ fn a_task_may_wait_for_the_pool_that_its_batch_was_called_from() {
                 .operation("waits")
                 .map(&tasks, |task| inner.install(|| task * 2))
         });
-        let _ = tell.send(result.expect("nothing fails").outputs.len());
+        let _ = report.send(result.expect("nothing fails").outputs.len());
     });
-    let ended = told.recv_timeout(Duration::from_secs(20));
+    let ended = reported.recv_timeout(Duration::from_secs(20));
     assert_eq!(ended, Ok(20), "nobody goes on");
 }
 
@@ -287,21 +287,21 @@ fn panics_whose_payload_or_outputs_panic_when_dropped_do_not_escape() {
 }
 
 #[test]
-fn a_device_in_quarantine_is_told_as_such() {
-    let name = "broken: told";
+fn a_device_in_quarantine_is_reported_as_such() {
+    let name = "broken: reported";
     let script = FaultScript::none().at(0, Fault::SubmitError(DeviceErrorKind::DeviceLost));
     let manager = manager(gpu(name, Duration::ZERO).with_faults(script))
         .with_back_off(Duration::from_secs(100));
     let tasks: Vec<u64> = (0..1_000).collect();
     let first = manager
-        .operation("told")
+        .operation("reported")
         .strategy(ExecutionStrategy::GpuOnly)
         .map(&tasks, |task| task * 2);
     assert!(first.expect("the CPU does it").fallback_occurred);
-    let result = manager.operation("told").map(&tasks, |task| task * 2);
+    let result = manager.operation("reported").map(&tasks, |task| task * 2);
     let result = result.expect("nothing fails");
     assert_eq!(result.left_out.len(), 1);
-    let beforehand = manager.operation("told").decide::<u64, u64>(&tasks);
+    let beforehand = manager.operation("reported").decide::<u64, u64>(&tasks);
     let texts = [
         result.explain().to_string(),
         beforehand.expect("a decision").reasons().join("\n"),

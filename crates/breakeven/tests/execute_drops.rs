@@ -100,9 +100,9 @@ fn outputs_of_a_batch_that_was_stopped_or_failed_go_one_by_one() {
             }
         ));
     }
-    let told = |done: usize, all: usize| assert!(done < all, "the bar breaks");
+    let reported = |done: usize, all: usize| assert!(done < all, "the bar breaks");
     let broken = error_of(&alive, || {
-        let batch = manager.operation("told").progress(&told);
+        let batch = manager.operation("reported").progress(&reported);
         batch.map(tasks(), |_| Loud::new(&alive))
     });
     assert!(says_the_panic(&broken), "{broken:?}");
@@ -250,7 +250,7 @@ fn outputs_that_nobody_waits_for_go_one_by_one() {
     let alive = Arc::new(AtomicIsize::new(0));
     let manager = StrategyManager::cpu_only(cpu());
     let of_task = Arc::clone(&alive);
-    let (begun, told) = std::sync::mpsc::channel();
+    let (begun, reported) = std::sync::mpsc::channel();
     let begun = std::sync::Mutex::new(begun);
     // The last task ends when the future has gone.
     let future = manager
@@ -263,7 +263,7 @@ fn outputs_that_nobody_waits_for_go_one_by_one() {
             }
             Ok::<_, String>(output)
         });
-    told.recv().expect("it begins");
+    reported.recv().expect("it begins");
     drop(future);
     let until = Instant::now() + Duration::from_secs(20);
     while alive.load(Ordering::SeqCst) > 0 {

@@ -97,9 +97,9 @@ fn one_task_too_large_does_not_cut_the_others_launches() {
         .with_costs(costs())
         .with_strategy(strategy("gpu-only"));
     let tasks: Vec<u64> = (0..100_000).collect();
-    let told = |_, _| {};
+    let reported = |_, _| {};
     // Progress is reported per launch, so there are several.
-    let batch = manager.operation("panorama").progress(&told);
+    let batch = manager.operation("panorama").progress(&reported);
     let result = batch.execute(&tasks, double).expect("the CPU does it");
     assert_eq!((result.cpu.tasks, result.gpu.tasks), (1, 99_999));
     assert_eq!(result.outputs[99_999], 199_998);
@@ -129,8 +129,8 @@ fn a_task_too_large_is_found_among_launches_in_flight() {
         .with_costs(costs())
         .with_strategy(strategy("gpu-only"));
     let tasks: Vec<u64> = (0..100_000).collect();
-    let told = |_, _| {};
-    let batch = manager.operation("late").progress(&told);
+    let reported = |_, _| {};
+    let batch = manager.operation("late").progress(&reported);
     let result = batch.execute(&tasks, double).expect("the CPU does it");
     assert_eq!((result.cpu.tasks, result.gpu.tasks), (1, 99_999));
     assert!(result.gpu.spans < 200, "{} launches", result.gpu.spans);

@@ -159,7 +159,7 @@ fn what_is_stated_is_weighed_without_a_meter() {
 }
 
 #[test]
-fn what_nothing_tells_is_an_error_that_says_what_would() {
+fn what_nothing_reports_is_an_error_that_says_what_would() {
     let nothing = tempfile::tempdir().unwrap();
     let meter = Arc::new(EnergyMeter::of_files(nothing.path()));
     let tasks = [0_u64; TASKS];
@@ -169,7 +169,7 @@ fn what_nothing_tells_is_an_error_that_says_what_would() {
             .operation("energy")
             .workload(workload())
             .decide(tasks);
-        let error = decided.expect_err("nothing tells energy");
+        let error = decided.expect_err("nothing reports energy");
         assert_eq!(error.kind(), ErrorKind::Unmeasured);
         error.to_string()
     };

@@ -84,7 +84,7 @@ fn the_output_is_one_tensor_of_all_items() {
 }
 
 #[test]
-fn what_cannot_be_done_is_told() {
+fn what_cannot_be_done_is_reported() {
     let wrong = Tensor::new(vec![0.0; 4], &[2, 2]).unwrap();
     match cpu_only().run(&SumAndProduct, &wrong) {
         Err(ExecuteError::Invalid(error)) => assert_eq!(error.kind(), ErrorKind::Shape),

@@ -245,7 +245,7 @@ fn every_kernels_tasks_have_the_cpus_outputs() {
 }
 
 #[test]
-fn the_device_and_the_memory_are_told() {
+fn the_device_and_the_memory_are_reported() {
     let Some(gpu) = first_gpu() else {
         return;
     };

@@ -33,13 +33,13 @@ fn an_exporter_gets_batches_tasks_fallbacks_and_quarantines() {
     metrics::with_local_recorder(&recorder, || {
         describe_metrics();
         for _ in 0..2 {
-            let batch = manager.operation("told");
+            let batch = manager.operation("reported");
             let result = batch.execute(&tasks, |task| Ok::<_, Never>(task + 1));
             assert_eq!(result.expect("nothing fails").outputs[999], 1000);
         }
         let cancelled = CancelToken::new();
         cancelled.cancel();
-        let batch = manager.operation("told").cancel(&cancelled);
+        let batch = manager.operation("reported").cancel(&cancelled);
         let result = batch.execute(&tasks, |task| Ok::<_, Never>(task + 1));
         assert!(result.is_err(), "it was cancelled before it began");
     });
@@ -51,7 +51,7 @@ fn an_exporter_gets_batches_tasks_fallbacks_and_quarantines() {
     // The second batch's launch failed, so that it was the CPU's alone.
     let both = format!("cpu+{name}");
     for device in [&both, "cpu"] {
-        let labels = format!(r#"operation="told",device="{device}""#);
+        let labels = format!(r#"operation="reported",device="{device}""#);
         has(&format!(
             r#"breakeven_batches_total{{{labels},outcome="done"}} 1"#
         ));
@@ -62,13 +62,13 @@ fn an_exporter_gets_batches_tasks_fallbacks_and_quarantines() {
             r#"breakeven_batch_duration_seconds_bucket{{{labels},le="60"}} 1"#
         ));
     }
-    has(r#"breakeven_tasks_total{operation="told",device="cpu"} 1400"#);
+    has(r#"breakeven_tasks_total{operation="reported",device="cpu"} 1400"#);
     has(&format!(
-        r#"breakeven_tasks_total{{operation="told",device="{name}"}} 600"#
+        r#"breakeven_tasks_total{{operation="reported",device="{name}"}} 600"#
     ));
-    has(r#"breakeven_fallback_tasks_total{operation="told"} 600"#);
+    has(r#"breakeven_fallback_tasks_total{operation="reported"} 600"#);
     has(&format!(
-        r#"breakeven_quarantines_total{{operation="told",device="{name}"}} 1"#
+        r#"breakeven_quarantines_total{{operation="reported",device="{name}"}} 1"#
     ));
     has("# TYPE breakeven_batch_duration_seconds histogram");
     has("# HELP breakeven_fallback_tasks_total Tasks that fell back from a GPU to the CPU.");

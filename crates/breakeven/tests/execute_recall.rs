@@ -61,12 +61,12 @@ fn a_first_launch_that_lasts_is_taken_back() {
     assert_eq!(result.strategy_used, ExecutionStrategy::CpuOnly);
     // Nothing failed, so a policy against fallbacks is kept.
     assert!(!result.fallback_occurred && result.errors.is_empty());
-    let told = result.explain().to_string();
-    assert!(told.contains("recalled: "), "{told}");
+    let reported = result.explain().to_string();
+    assert!(reported.contains("recalled: "), "{reported}");
     // It counts as a time that a launch takes at least.
     let memory = WorkloadProfile::from_task_size(400, 8, 100.0).memory_per_task;
     let known = costs.lookup("recalled", memory, &[&result.gpus[0].device], 1);
-    let seen = known.gpu(0).cost.expect("it was told of the launch");
+    let seen = known.gpu(0).cost.expect("it was reported of the launch");
     assert!(seen.predict_ns(result.recalled as u64) > 1e6, "{seen:?}");
 }
 

@@ -191,7 +191,7 @@ fn profiles_of_executions_are_compared_and_advised_on() {
 }
 
 #[test]
-fn tasks_and_failures_of_several_gpus_are_told_apart() {
+fn tasks_and_failures_of_several_gpus_are_kept_apart() {
     let gpu = |number: u32, script: FaultScript| {
         let spec = SimulatedSpec {
             name: format!("record: card {number}"),
@@ -207,7 +207,7 @@ fn tasks_and_failures_of_several_gpus_are_told_apart() {
     let tasks: Vec<u64> = (0..1000).collect();
     let profiler = get_profiler(true);
     let result = manager
-        .operation("told apart")
+        .operation("reported apart")
         .execute(&tasks, |task| Ok::<_, Never>(task + 1))
         .expect("the CPU does what falls back");
     assert!(result.outputs.iter().copied().eq(1..=1000));
@@ -227,14 +227,14 @@ fn tasks_and_failures_of_several_gpus_are_told_apart() {
         "{explained}"
     );
     let profile = profiler.snapshot();
-    let told = operation(&profile, "told apart", &result.ran_on()).expect("an execution");
+    let reported = operation(&profile, "reported apart", &result.ran_on()).expect("an execution");
     let expected = [
         ("cpu", result.cpu.tasks),
         ("record: card 1", good.share.tasks),
         ("record: card 2", bad.share.tasks),
     ];
     let expected = expected.map(|(device, tasks)| (device.to_owned(), tasks as u64));
-    let executions = told.executions.as_ref().expect("what was decided");
+    let executions = reported.executions.as_ref().expect("what was decided");
     assert_eq!(executions.device_tasks, expected.into());
     assert_eq!(executions.gpu_tasks, Some(result.gpu.tasks as u64));
 }

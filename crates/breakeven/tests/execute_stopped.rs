@@ -71,12 +71,12 @@ fn a_deadline_reaches_a_worker_whose_tasks_turn_expensive() {
     let manager = StrategyManager::cpu_only(cpu());
     let begun = Instant::now();
     let stopped = manager
-        .operation("cheap, then dear")
+        .operation("cheap, then expensive")
         .deadline(limit)
-        .map(&tasks, |is_dear| {
+        .map(&tasks, |is_expensive| {
             let is_late = begun.elapsed() > limit + MS * 5;
             late.fetch_add(usize::from(is_late), Ordering::SeqCst);
-            if *is_dear {
+            if *is_expensive {
                 std::thread::sleep(MS * 5);
             }
         });
@@ -205,25 +205,28 @@ fn tasks_that_a_policy_did_not_let_fall_back_are_not_counted() {
 }
 
 #[test]
-fn progress_is_told_from_within_a_span() {
+fn progress_is_reported_from_within_a_span() {
     // One worker, so that every span has many tasks.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     let pool = RayonCpu::with_pool(Arc::new(pool.expect("a thread can be started")));
-    let told = AtomicUsize::new(0);
+    let reported = AtomicUsize::new(0);
     let count = |done: usize, all: usize| {
-        told.fetch_add(usize::from(done < all), Ordering::Relaxed);
+        reported.fetch_add(usize::from(done < all), Ordering::Relaxed);
     };
     let manager = StrategyManager::cpu_only(Arc::new(pool));
     let result = manager
-        .operation("told")
+        .operation("reported")
         .progress(&count)
         .map(vec![1_u64; 100], |task| {
             half_a_millisecond();
             task * 2
         });
     let spans = result.expect("nothing fails").cpu.spans;
-    let told = told.into_inner();
-    assert!(told > spans, "told {told} times in {spans} spans");
+    let reported = reported.into_inner();
+    assert!(
+        reported > spans,
+        "reported {reported} times in {spans} spans"
+    );
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn double(task: &u64) -> Result<u64, Never> {
 }
 
 #[test]
-fn what_moving_the_data_takes_is_learned_apart_and_told() {
+fn what_moving_the_data_takes_is_learned_apart_and_reported() {
     let name = "transfers: moving";
     // 20 us a task for 4 KiB up and 4 KiB down, 10 us for its work.
     let spec = SimulatedSpec::new(Duration::from_micros(100), Duration::from_micros(10));

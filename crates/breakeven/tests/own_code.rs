@@ -204,6 +204,6 @@ fn a_launch_that_fails_later_fails_its_call_and_no_other() {
         // Refused at once or when it is looked at, but refused.
         let refused = call(&bad);
         assert!(refused.is_err(), "{refused:?}");
-        assert_eq!(call(&good), doubled, "the fault was told");
+        assert_eq!(call(&good), doubled, "the fault was reported");
     }
 }

@@ -41,8 +41,8 @@ impl Energy {
     /// Total energy per call, J; `None` if the counters did not advance.
     pub fn joules_per_call(&self) -> Option<f64> {
         let joules: f64 = self.counters.iter().map(|counter| counter.joules).sum();
-        let is_told = joules > 0.0 && joules.is_finite() && self.calls > 0;
-        is_told.then(|| joules / self.calls as f64)
+        let is_known = joules > 0.0 && joules.is_finite() && self.calls > 0;
+        is_known.then(|| joules / self.calls as f64)
     }
 
     /// The idle fraction of [`Energy::joules_per_call`], J: the energy that the devices would have

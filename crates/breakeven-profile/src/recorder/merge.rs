@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_is_over_those_who_told() {
+    fn a_mean_is_over_those_who_stated() {
         let mut stated = reading(5, 1);
         stated.figures[Figure::Bytes as usize] = (101, 2);
         let silent = reading(5, 1);

@@ -47,7 +47,7 @@ macro_rules! scope {
                 $crate::__scope_device!($($field = $value,)+),
                 $crate::__scope_size!($($field = $value,)+),
             );
-            $( $crate::__scope_tell!(guard, $field, $value); )+
+            $( $crate::__scope_set!(guard, $field, $value); )+
             guard.start();
             guard
         } else {
@@ -69,7 +69,7 @@ macro_rules! __async_scope {
                 $crate::__scope_device!($($field = $value,)*),
                 $crate::__scope_size!($($field = $value,)*),
             );
-            $( $crate::__scope_tell!(call, $field, $value); )*
+            $( $crate::__scope_set!(call, $field, $value); )*
             call
         } else {
             $crate::recorder::AsyncCall::off()
@@ -100,7 +100,7 @@ macro_rules! __scope_size {
 /// Sets a field on the guard; device and size are set already.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __scope_tell {
+macro_rules! __scope_set {
     ($guard:ident, device, $value:expr) => {};
     ($guard:ident, size, $value:expr) => {};
     ($guard:ident, bytes, $value:expr) => {

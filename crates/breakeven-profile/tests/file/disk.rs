@@ -77,7 +77,7 @@ fn checking_leaves_nothing_behind_and_nothing_changed() {
 }
 
 #[test]
-fn a_missing_directory_or_file_is_told_with_the_reason() {
+fn a_missing_directory_or_file_is_reported_with_the_reason() {
     let directory = tempfile::tempdir().unwrap();
     let shown = |error: breakeven_profile::file::FileError| {
         assert_eq!(error.kind(), FileErrorKind::Io);

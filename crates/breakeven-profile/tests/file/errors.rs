@@ -261,7 +261,7 @@ fn a_long_wrong_value_does_not_fill_the_screen() {
 }
 
 #[test]
-fn a_reader_that_fails_tells_why() {
+fn a_reader_that_fails_reports_why() {
     struct Failing;
     impl Read for Failing {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {

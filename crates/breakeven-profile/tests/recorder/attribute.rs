@@ -172,7 +172,7 @@ fn async_functions() {
     ] {
         assert_eq!(calls(name), expected, "{name}");
     }
-    // Nothing was waited for, so there is nothing to tell apart.
+    // Nothing was waited for, so there is nothing to keep apart.
     assert!(only(&snapshot(), "fails").runs[0].phases_ns.is_empty());
 }
 

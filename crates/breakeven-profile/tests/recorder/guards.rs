@@ -242,7 +242,7 @@ fn fields_with_a_meaning_and_others() {
 }
 
 #[test]
-fn device_and_size_tell_operations_apart() {
+fn device_and_size_keep_operations_apart() {
     let _shared = shared();
     for size in [1_u64, 2] {
         for device in ["cpu", "cuda:0"] {

@@ -156,7 +156,7 @@ class Session:
         profiles = []
         with tempfile.TemporaryDirectory() as folder:
             for run in range(2, self.runs + 1):
-                self._tell(f"breakeven: run {run} of {self.runs}")
+                self._print(f"breakeven: run {run} of {self.runs}")
                 file = os.path.join(folder, f"{run}.json")
                 done = subprocess.run(
                     command, cwd=invoked.dir, env={**os.environ, _RUN: file}, text=True,
@@ -170,7 +170,7 @@ class Session:
                 profiles.append(load(file))
         return profiles
 
-    def _tell(self, line: str) -> None:
+    def _print(self, line: str) -> None:
         reporter: Any = self.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
             reporter.write_line(line)

@@ -58,7 +58,7 @@ function plot(options) {
 }
 
 // The tooltip of a mark: its `text`.
-const told = { title: "text", tip: { fill: "var(--bg)", stroke: "var(--muted)", lineWidth: 30 } };
+const tooltip = { title: "text", tip: { fill: "var(--bg)", stroke: "var(--muted)", lineWidth: 30 } };
 
 // Names on the left of rows, and how much room they take.
 function names(width, texts) {

@@ -18,11 +18,11 @@ painters.flame = (tree, _, width, figure) => {
   const svg = drawn("svg", {
     width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": tree.finding,
   });
-  const told = element("div", { class: "told", role: "status" });
+  const status = element("div", { class: "status", role: "status" });
   let [zoomed, focused] = [null, null];
 
   const say = (node) => {
-    told.textContent = `${node.name}: ${timeText(node.total)}, ${percentText(node.total / tree.total)}`
+    status.textContent = `${node.name}: ${timeText(node.total)}, ${percentText(node.total / tree.total)}`
       + ` of all, own ${timeText(node.own)}`;
   };
   // The position of each visible frame, 0 to 1.
@@ -109,6 +109,6 @@ painters.flame = (tree, _, width, figure) => {
   figure.seen = seen;
   seen();
   const all = element("button", { type: "button", onclick: () => zoom(null) }, "all");
-  const tools = element("div", { class: "tools" }, all, told);
+  const tools = element("div", { class: "tools" }, all, status);
   return element("div", { class: "operable" }, tools, element("div", { class: "surface" }, svg));
 };

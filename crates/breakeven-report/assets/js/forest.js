@@ -61,7 +61,7 @@ painters.forest = (rows, _, width) => {
       }),
       Plot.dot(rows, {
         x: (row) => inside(row.ratio), y, r: 4.5, fill: color,
-        symbol: (row) => row.interval ? "circle" : "diamond", ...told,
+        symbol: (row) => row.interval ? "circle" : "diamond", ...tooltip,
       }),
     ],
     symbol: { type: "identity" },

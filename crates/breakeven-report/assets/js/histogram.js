@@ -27,7 +27,7 @@ function histogram(found, width) {
     marks: [
       Plot.ruleY([0], { stroke: "var(--line)" }),
       Plot.rectY(bars, {
-        x1: "from", x2: "to", y: "count", fy: "run", fill: "var(--series-0)", inset: 0.5, ...told,
+        x1: "from", x2: "to", y: "count", fy: "run", fill: "var(--series-0)", inset: 0.5, ...tooltip,
       }),
     ],
   });

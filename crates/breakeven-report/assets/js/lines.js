@@ -28,7 +28,7 @@ painters.roofline = (devices, index, width) => {
       Plot.line(roofed, { x: "x", y: "y", z: "roof", stroke: (point) => series(point.roof), strokeWidth: 2 }),
       Plot.dot(dots, {
         x: "intensity", y: "flops_per_s", r: 5, fill: "var(--fg)", fillOpacity: 0.75,
-        stroke: "var(--bg)", ...told,
+        stroke: "var(--bg)", ...tooltip,
       }),
       Plot.text(apart(dots, [from, to], [lowest / 2, peak * 2], width), {
         x: "intensity", y: "flops_per_s", text: (dot) => cutInside(dot.name, width / 4), dy: -11,
@@ -73,13 +73,13 @@ painters.curves = (all, index, width) => {
         x1: (mark) => mark.interval[0], x2: (mark) => mark.interval[1], fill: "var(--band)",
       }),
       Plot.ruleX(marks.filter((mark) => mark.size >= least), {
-        x: "size", stroke: "var(--fg)", strokeDasharray: "4 3", ...told,
+        x: "size", stroke: "var(--fg)", strokeDasharray: "4 3", ...tooltip,
       }),
       Plot.areaY(points, {
         x: "size", y1: "low", y2: "high", z: "at", fill: (point) => series(point.at), fillOpacity: 0.2,
       }),
       Plot.line(points, { x: "size", y: "ns", z: "at", stroke: (point) => series(point.at) }),
-      Plot.dot(points, { x: "size", y: "ns", fill: (point) => series(point.at), r: 3.5, ...told }),
+      Plot.dot(points, { x: "size", y: "ns", fill: (point) => series(point.at), r: 3.5, ...tooltip }),
     ],
   });
   const legend = [["range", "var(--muted)", "fastest to slowest run"]];
@@ -117,14 +117,14 @@ painters.history = (all, index, width) => {
       Plot.areaY(points, { x: at, y1: "low", y2: "high", fill: "var(--band)" }),
       Plot.ruleX(changes, {
         x: (change) => change.index - 0.5, strokeWidth: 2,
-        stroke: (change) => change.worse ? "var(--bad)" : "var(--good)", ...told,
+        stroke: (change) => change.worse ? "var(--bad)" : "var(--good)", ...tooltip,
       }),
       Plot.ruleY(levels, {
         x1: (level) => level.from - 0.4, x2: (level) => level.to + 0.4, y: "value",
         stroke: "var(--muted)", strokeWidth: 2,
       }),
       Plot.line(points, { x: at, y: "value", stroke: "var(--series-0)" }),
-      Plot.dot(known, { x: "place", y: "value", fill: "var(--series-0)", r: 3.5, ...told }),
+      Plot.dot(known, { x: "place", y: "value", fill: "var(--series-0)", r: 3.5, ...tooltip }),
     ],
   });
   return element("div", {}, key([unit], ...legend), drawing);

@@ -13,7 +13,7 @@ painters.shares = (bars, _, width) => {
     x: { axis: null },
     y: { label: null, domain: bars.map((_, index) => index), tickFormat: label.text, tickSize: 0 },
     marks: [
-      Plot.barX(bars, { x: "share", y: (_, index) => index, fill: "var(--series-0)", ...told }),
+      Plot.barX(bars, { x: "share", y: (_, index) => index, fill: "var(--series-0)", ...tooltip }),
       Plot.text(bars, {
         x: "share", y: (_, index) => index, text: "text", textAnchor: "start", dx: 6,
         fill: "var(--fg)",

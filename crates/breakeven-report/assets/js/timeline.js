@@ -4,7 +4,7 @@
 const ROW = 18;
 
 painters.timeline = (line, _, width, figure) => {
-  const told = element("div", { class: "told", role: "status" });
+  const status = element("div", { class: "status", role: "status" });
   const tracks = [];
   let height = 26;
   for (const track of line.tracks) {
@@ -24,7 +24,7 @@ painters.timeline = (line, _, width, figure) => {
     const scale = d3.scaleLinear([view.from, view.to], [0, width]);
     d3.select(axis).call(d3.axisTop(scale).ticks(Math.max(2, width / 110)).tickSize(4).tickFormat(tick));
     calls.replaceChildren(...tracks.flatMap((track) => trackOf(track, line.names, scale, width)));
-    told.textContent = `${timeText(view.from)} to ${timeText(view.to)} of ${timeText(line.length)}`;
+    status.textContent = `${timeText(view.from)} to ${timeText(view.to)} of ${timeText(line.length)}`;
   };
   const show = (from, to) => {
     const length = Math.min(Math.max(to - from, 10), line.length);
@@ -80,7 +80,7 @@ painters.timeline = (line, _, width, figure) => {
   const tools = element("div", { class: "tools" },
     button("+", "zoom in", () => zoom(0.5)), button("−", "zoom out", () => zoom(2)),
     button("←", "earlier", () => pan(-0.4)), button("→", "later", () => pan(0.4)),
-    button("all", "show all", all), told);
+    button("all", "show all", all), status);
   const seen = () => {
     const [from, to] = (choice("time") ?? "").split("-").map(Number);
     [view.from, view.to] = to > from ? [from, Math.min(to, line.length)] : [0, line.length];

@@ -133,7 +133,7 @@ pub(crate) fn print(tuning: &'static Tuning) {
         }
         let all = times(&scenario);
         let oracle = least(&all);
-        for (name, looks) in ["cold", "cold_launch_told"].into_iter().zip(&point.looks) {
+        for (name, looks) in ["cold", "cold_launch_stated"].into_iter().zip(&point.looks) {
             let alike = alike.entry(name.to_owned()).or_default();
             alike.add(looks.clone(), all.clone(), vec![all.clone()], slices);
         }
@@ -149,7 +149,7 @@ pub(crate) fn print(tuning: &'static Tuning) {
             |scenario: &Scenario, costs: &Costs| run(scenario, ExecutionStrategy::Auto, costs);
         add("cold", auto(&scenario, &Costs::default()), oracle);
         add(
-            "cold_launch_told",
+            "cold_launch_stated",
             auto(&reporting(&scenario), &Costs::default()),
             oracle,
         );
@@ -176,7 +176,7 @@ pub(crate) fn print(tuning: &'static Tuning) {
                     another_size(point),
                     [
                         "second_size",
-                        "second_size_launch_told",
+                        "second_size_launch_stated",
                         "without_foresight/second_size",
                     ],
                 ),
@@ -184,13 +184,13 @@ pub(crate) fn print(tuning: &'static Tuning) {
                     another_number(point),
                     [
                         "another_number",
-                        "another_number_launch_told",
+                        "another_number_launch_stated",
                         "without_foresight/another_number",
                     ],
                 ),
             ],
         };
-        for (other, [name, launch_told, without_foresight]) in others {
+        for (other, [name, launch_stated, without_foresight]) in others {
             let all = times(&other);
             let oracle = least(&all);
             let known = learned(quiet);
@@ -200,7 +200,7 @@ pub(crate) fn print(tuning: &'static Tuning) {
             };
             add(name, auto(&other, &known), oracle);
             let costs = learned(&reporting(quiet));
-            add(launch_told, auto(&reporting(&other), &costs), oracle);
+            add(launch_stated, auto(&reporting(&other), &costs), oracle);
             let draws = self::draws(&other, point.shape, point.number.into());
             add(without_foresight, all[best_on_average(&draws)], oracle);
             let alike = alike.entry(format!("{name}_by_what_was_seen")).or_default();
@@ -269,7 +269,7 @@ pub(crate) fn means(tuning: &'static Tuning, tasks: &[usize]) -> Vec<(&'static s
         let stated = run_stated(&scenario, off(point.number, 0));
         add("cold_operators", stated, oracle);
         add(
-            "cold_launch_told",
+            "cold_launch_stated",
             auto(&reporting_gpu, &Costs::default()),
             oracle,
         );

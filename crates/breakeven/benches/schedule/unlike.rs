@@ -21,9 +21,11 @@ type Draw = fn(&mut Xoshiro256PlusPlus) -> f64;
 const KINDS: [(&str, Draw); 3] = [
     ("exponential", |random| Exp1.sample(random)),
     // Nine tenths of the tasks have a tenth of the work.
-    ("one_in_ten_dear", |random| match random.random_bool(0.1) {
-        true => 9.0,
-        false => 1.0 / 9.0,
+    ("one_in_ten_expensive", |random| {
+        match random.random_bool(0.1) {
+            true => 9.0,
+            false => 1.0 / 9.0,
+        }
     }),
     ("log_normal", |random| {
         let of_two = LogNormal::new(0.0, 2.0);

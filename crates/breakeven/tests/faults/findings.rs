@@ -95,7 +95,7 @@ pub(super) struct Findings<'c> {
     /// How often the CPU's function ran for each task.
     pub(super) calls: &'c [AtomicU32],
     /// Most tasks that were reported as done.
-    pub(super) most_told: usize,
+    pub(super) most_reported: usize,
 }
 
 fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
@@ -175,9 +175,11 @@ impl Findings<'_> {
                 Err(error) => self.is_scripted(index, error)?,
             }
         }
-        let told = self.most_told;
+        let reported = self.most_reported;
         let all = self.case.deadline.is_none() || result.not_run() > 0;
-        ensure(all || told == found, || format!("{told} tasks were told"))
+        ensure(all || reported == found, || {
+            format!("{reported} tasks were reported")
+        })
     }
 
     /// True of a stop that the case has in it.
@@ -220,7 +222,7 @@ impl Findings<'_> {
             format!("{fallen} fell back, by device {:?}", result.fell_from)
         })?;
         ensure(result.fallback_occurred == (fallen > 0), || {
-            format!("{fallen} fell back, told: {}", result.fallback_occurred)
+            format!("{fallen} fell back, reported: {}", result.fallback_occurred)
         })?;
         // A stop may come before the policy's word on tasks that nobody does then.
         let asked = self.case.strategy != ExecutionStrategy::Auto;
@@ -267,18 +269,23 @@ impl Findings<'_> {
 
     /// Errors are reported if there were any, and only then.
     fn errors(&self, result: &End) -> Result<(), String> {
-        let (told, failed) = (&result.errors, result.fallback.failed_spans);
+        let (reported, failed) = (&result.errors, result.fallback.failed_spans);
         // A quarantined device fails at no span.
         let left_alone =
             |error: &DeviceError| matches!(error.kind, DeviceErrorKind::Unavailable { .. });
         let consistent = match failed {
-            0 => told.iter().all(left_alone),
-            _ => !told.is_empty(),
+            0 => reported.iter().all(left_alone),
+            _ => !reported.is_empty(),
         };
         ensure(consistent, || {
-            format!("{failed} spans failed, {} errors were told", told.len())
+            format!(
+                "{failed} spans failed, {} errors were reported",
+                reported.len()
+            )
         })?;
-        told.iter().try_for_each(|error| self.is_explained(error))
+        reported
+            .iter()
+            .try_for_each(|error| self.is_explained(error))
     }
 
     /// True where so many tasks may fall back.

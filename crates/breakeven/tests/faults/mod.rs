@@ -65,7 +65,7 @@ fn pools() -> Vec<Arc<ThreadPool>> {
 }
 
 /// Ids of the threads that cases could have started; none where the system does
-/// not tell.
+/// not report.
 fn threads() -> BTreeSet<String> {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten();
     let ours = tasks.flatten().filter(|task| {
@@ -83,18 +83,18 @@ fn run_watched(seeds: Vec<u64>, pools: Vec<Arc<ThreadPool>>) -> Observed {
         Begins(Box<Case>),
         Is(Box<Case>, Result<Observed, String>),
     }
-    let (tell, told) = mpsc::channel();
+    let (report, reported) = mpsc::channel();
     let lane = std::thread::Builder::new().name(THREAD.to_owned());
     let lane = lane.spawn(move || {
         for seed in seeds {
             let case = Case::new(seed, pools.len());
             // A watcher that has found a fault listens no more.
             let begins = News::Begins(Box::new(case.clone()));
-            if tell.send(begins).is_err() {
+            if report.send(begins).is_err() {
                 return;
             }
             let outcome = oracle::run(&case, &pools[case.pool]);
-            if tell.send(News::Is(Box::new(case), outcome)).is_err() {
+            if report.send(News::Is(Box::new(case), outcome)).is_err() {
                 return;
             }
         }
@@ -103,7 +103,7 @@ fn run_watched(seeds: Vec<u64>, pools: Vec<Arc<ThreadPool>>) -> Observed {
     let mut all = Observed::default();
     let mut current = None;
     loop {
-        match told.recv_timeout(STUCK) {
+        match reported.recv_timeout(STUCK) {
             Ok(News::Begins(case)) => current = Some(case),
             Ok(News::Is(_, Ok(seen))) => all = all.and(seen),
             Ok(News::Is(case, Err(wrong))) => panic!("{wrong}; {case}"),

@@ -129,7 +129,7 @@ fn execute_once(
 ) -> Result<Observed, String> {
     let one = || -> (Result<End, ExecuteError<String>>, Vec<AtomicU32>, usize) {
         let calls: Vec<AtomicU32> = tasks.iter().map(|_| AtomicU32::new(0)).collect();
-        let most_told = AtomicUsize::new(0);
+        let most_reported = AtomicUsize::new(0);
         let function = |&task: &u64| {
             let index = usize::try_from(task).expect("a task is its index");
             calls[index].fetch_add(1, Ordering::Relaxed);
@@ -156,14 +156,14 @@ fn execute_once(
             }
         };
         let run = || {
-            let told = |done, tasks| {
+            let reported = |done, tasks| {
                 assert!(done <= tasks, "{done} of {tasks} tasks");
-                most_told.fetch_max(done, Ordering::Relaxed);
+                most_reported.fetch_max(done, Ordering::Relaxed);
             };
             let token = CancelToken::new();
             let mut batch = manager.operation("faults");
             if let Some(deadline) = case.deadline {
-                batch = batch.deadline(deadline).progress(&told);
+                batch = batch.deadline(deadline).progress(&reported);
             }
             if case.cancel.is_some() {
                 batch = batch.cancel(&token);
@@ -194,7 +194,7 @@ fn execute_once(
         } else {
             run()
         };
-        (outcome, calls, most_told.into_inner())
+        (outcome, calls, most_reported.into_inner())
     };
     let ends = match case.together {
         1 => vec![one()],
@@ -217,13 +217,13 @@ fn execute_once(
                 sum
             });
     let mut seen = Observed::default();
-    for (outcome, calls, most_told) in &ends {
+    for (outcome, calls, most_reported) in &ends {
         let findings = Findings {
             case,
             counts: &counts,
             has_timed_out: manager.stats().device_errors.contains_key("timeout"),
             calls,
-            most_told: *most_told,
+            most_reported: *most_reported,
         };
         seen = seen.and(findings.judge(outcome)?);
     }

@@ -109,7 +109,7 @@ fn a_long_series_and_a_large_batch() {
     }
 }
 
-fn told(output: Vec<f32>) -> Tensor<'static> {
+fn reported(output: Vec<f32>) -> Tensor<'static> {
     let len = output.len();
     Tensor::new(output, &[len]).unwrap()
 }
@@ -136,14 +136,14 @@ fn series_without_a_unique_fit_are_named_and_spoil_no_other() {
                 "{kind}, {form}: {output:?}"
             );
             refused(
-                problem.operator.checked(&told(output)),
+                problem.operator.checked(&reported(output)),
                 ErrorKind::Singular,
                 "ar_forecast: series 1 of the batch has no unique fit with 4 lags: it is constant, \
                  or its lags depend linearly on each other; give fewer lags or another series",
             );
         }
         let alone = ar_forecast(&series[..40], [1, 40], 4, 3).unwrap();
-        assert!(alone.operator.checked(&told(alone.cpu())).is_ok());
+        assert!(alone.operator.checked(&reported(alone.cpu())).is_ok());
     }
 }
 
@@ -153,7 +153,7 @@ fn nan_and_infinity_make_a_series_singular_on_the_cpu() {
         let mut series: Vec<f32> = (0..40).map(|t| ((t * 37) % 23) as f32).collect();
         series[11] = bad;
         let problem = ar_forecast(&series[..], [1, 40], 2, 2).unwrap();
-        assert!(problem.operator.checked(&told(problem.cpu())).is_err());
+        assert!(problem.operator.checked(&reported(problem.cpu())).is_err());
     }
 }
 
@@ -165,7 +165,7 @@ fn a_forecast_past_f32_is_infinite_and_not_nan() {
         .collect();
     let problem = ar_forecast(&series[..], [1, 30], 1, 80).unwrap();
     for (form, output) in forms(&problem) {
-        assert!(problem.operator.checked(&told(output.clone())).is_ok());
+        assert!(problem.operator.checked(&reported(output.clone())).is_ok());
         assert!(output[0].is_finite(), "{form}");
         assert_eq!(output[79], f32::NEG_INFINITY, "{form}");
     }
