@@ -34,8 +34,9 @@ pub(crate) fn run(args: &HistoryArgs, out: &mut dyn Write, err: &mut dyn Write) 
         HistoryCommand::Annotate(args) => annotate(path, args, out),
         HistoryCommand::Remove(args) => {
             let mut history = History::open(path)?;
+            let all = history.entries(&Branches::All)?;
             let entries = args.entries.iter();
-            let entries = entries.map(|entry| named(&history, Some(*entry), None));
+            let entries = entries.map(|entry| named(&all, Some(*entry), None));
             let entries = entries.collect::<Result<Vec<_>>>()?;
             history.remove(&entries)?;
             for entry in &entries {
@@ -48,21 +49,23 @@ pub(crate) fn run(args: &HistoryArgs, out: &mut dyn Write, err: &mut dyn Write) 
 }
 
 /// The entry with this number, or the only one of this commit.
-fn named(history: &History, number: Option<i64>, commit: Option<&str>) -> Result<Entry> {
-    let mut entries = history.entries(&Branches::All)?;
+fn named(entries: &[Entry], number: Option<i64>, commit: Option<&str>) -> Result<Entry> {
     let commit = commit.filter(|commit| !commit.is_empty());
-    entries.retain(|entry| match (commit, &entry.commit) {
-        (Some(begin), Some(commit)) => commit.starts_with(begin),
-        (Some(_), None) => false,
-        (None, _) => number == Some(entry.id),
-    });
+    let named = entries
+        .iter()
+        .filter(|entry| match (commit, &entry.commit) {
+            (Some(begin), Some(commit)) => commit.starts_with(begin),
+            (Some(_), None) => false,
+            (None, _) => number == Some(entry.id),
+        });
     let list = "`breakeven history list`";
-    match entries.len() {
-        0 => bail!("there is no such entry in the history; {list} names all"),
-        1 => Ok(entries.remove(0)),
-        count => bail!(
-            "{:?} names {count} entries, which {list} shows; give the number of one",
-            commit.unwrap_or_default()
+    match &named.collect::<Vec<_>>()[..] {
+        [] => bail!("there is no such entry in the history; {list} names all"),
+        [entry] => Ok((*entry).clone()),
+        several => bail!(
+            "{:?} names {} entries, which {list} shows; give the number of one",
+            commit.unwrap_or_default(),
+            several.len()
         ),
     }
 }
@@ -263,7 +266,8 @@ fn behind(history: &History, loaded: &Loaded, change: &Change) -> Result<Between
 
 fn annotate(path: &Path, args: &AnnotateArgs, out: &mut dyn Write) -> Result<Outcome> {
     let mut history = History::open(path)?;
-    let entry = named(&history, args.entry.entry, args.entry.at.as_deref())?;
+    let all = history.entries(&Branches::All)?;
+    let entry = named(&all, args.entry.entry, args.entry.at.as_deref())?;
     if args.text.trim().is_empty() {
         bail!("the note is empty; give a text");
     }
