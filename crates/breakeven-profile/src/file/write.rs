@@ -240,6 +240,9 @@ enum Target {
     Replace(Replaced),
 }
 
+/// Symbolic links that are followed one after another before it must be a loop; Linux's own limit.
+const MOST_LINKS: usize = 40;
+
 /// A file to replace.
 struct Replaced {
     /// The file behind all symbolic links.
@@ -268,8 +271,7 @@ impl Target {
             Err(reason) => return Err(FileError::io("cannot be written", &reason)),
         };
         let mut path = path.to_owned();
-        // A link to itself was refused above.
-        loop {
+        for _ in 0..MOST_LINKS {
             let directory = directory_of(&path)?;
             if directory.starts_with("/proc") {
                 // A redirected `/dev/stdout`: the file belongs to the process that opened it.
@@ -286,6 +288,8 @@ impl Target {
                 }
             }
         }
+        let text = "is a symbolic link that leads to itself";
+        Err(FileError::new(FileErrorKind::Io, text))
     }
 }
 
